@@ -1,0 +1,74 @@
+import { connect } from 'node:net'
+import { type CommandResult, runCommand } from '../command.ts'
+
+/** What a part may need beside Node. */
+export type Need = 'kafka' | 'build' | 'registry'
+
+/** Why something is not there; undefined when it is. */
+type Missing = string | undefined
+
+const preparations: Readonly<Record<Need, () => Promise<Missing>>> = {
+  kafka: prepareKafka,
+  build: prepareBuild,
+  registry: prepareRegistry,
+}
+
+const prepared = new Map<Need, Promise<Missing>>()
+let isKafkaOurs = false
+
+/** Makes ready what a part needs, once for all parts. Resolves to the reason when something cannot be had. */
+export async function prepare(needs: readonly Need[]): Promise<Missing> {
+  for (const need of needs) {
+    const missing = prepared.get(need) ?? preparations[need]()
+    prepared.set(need, missing)
+    const reason = await missing
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+/** Stops what `prepare` started. What ran before goes on. */
+export async function release(): Promise<void> {
+  if (isKafkaOurs) await runCommand('node', ['scripts/kafka/stop.ts'])
+}
+
+async function prepareKafka(): Promise<Missing> {
+  console.log('  preparing the native Kafka client (the first time may take minutes)')
+  const client = await runCommand('node', ['scripts/kafka/client.ts'])
+  if (client.code !== 0) return `no Kafka client: ${lastLine(client)}`
+  const brokers = process.env['KAFKA_BROKERS']
+  if (brokers !== undefined) return missingBroker(brokers)
+  const status = await runCommand('node', ['scripts/kafka/status.ts'])
+  if (status.code === 0) return undefined
+  console.log('  starting Kafka (the first time downloads it)')
+  const started = await runCommand('node', ['scripts/kafka/start.ts'])
+  if (started.code !== 0) return `no Kafka: ${lastLine(started)}`
+  isKafkaOurs = true
+  return undefined
+}
+
+async function missingBroker(brokers: string): Promise<Missing> {
+  const [host = '', port = '9092'] = (brokers.split(',')[0] ?? '').split(/:(?=\d+$)/)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect({ host, port: Number(port), timeout: 5_000 })
+  socket.on('connect', () => resolve(true))
+  socket.on('timeout', () => resolve(false))
+  socket.on('error', () => resolve(false))
+  const isThere = await promise
+  socket.destroy()
+  return isThere ? undefined : `nothing answers at KAFKA_BROKERS (${brokers})`
+}
+
+async function prepareBuild(): Promise<Missing> {
+  const built = await runCommand('node', ['scripts/build.ts'])
+  return built.code === 0 ? undefined : `the build failed: ${lastLine(built)}`
+}
+
+async function prepareRegistry(): Promise<Missing> {
+  const answer = await runCommand('npm', ['view', 'typescript', 'version'], { timeout: 60_000 })
+  return answer.code === 0 ? undefined : `no package registry: ${lastLine(answer)}`
+}
+
+function lastLine({ code, output }: CommandResult): string {
+  return output.trim().split('\n').at(-1) || `exit code ${code}`
+}
