@@ -6,6 +6,7 @@ import { fail, runCommand } from './command.ts'
  */
 const steps = {
   types: ['tsc', '-p', '.'],
+  declarations: ['tsc', '-p', 'tsconfig.build.json', '--noEmit'],
   lint: ['oxlint'],
   format: ['biome', 'ci', '.'],
   'dead code': ['knip'],
