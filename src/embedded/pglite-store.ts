@@ -1,0 +1,53 @@
+import { shown } from '../errors.ts'
+import { Problems } from '../options.ts'
+import type { Store } from '../ports/store.ts'
+import { connectPglite } from './pglite/pglite-connection.ts'
+import { SqlStore } from './pglite/sql-store.ts'
+
+export interface PgliteStoreOptions {
+  /**
+   * Where the database lives; made when missing. One process at a time. Default: none, the database is in memory and
+   * gone with the process.
+   */
+  readonly folder?: string
+  /** The PostgreSQL schema of the tables. Default `pollux`. */
+  readonly schema?: string
+}
+
+/**
+ * A store on PGlite, PostgreSQL inside this process; needs the package `@electric-sql/pglite`.
+ *
+ * A unit that was committed survives the end of the process, `kill -9` included. It may not survive the end of the
+ * machine: PGlite does not wait for the disk. Statements run on the event loop.
+ *
+ * `open` rejects with POLLUX_DRIVER_MISSING, POLLUX_FOLDER_LOCKED when another process has the folder, and
+ * POLLUX_FOLDER_INVALID when the folder's data is damaged or of a newer version.
+ * @throws POLLUX_OPTION_INVALID
+ */
+export function pgliteStore(options: PgliteStoreOptions = {}): Store {
+  const { folder, schema } = checked(options)
+  return new SqlStore({
+    name: folder === undefined ? 'PGlite in memory' : `PGlite ${folder}`,
+    schema,
+    newerCode: 'POLLUX_FOLDER_INVALID',
+    connect: () => connectPglite(folder),
+  })
+}
+
+function checked(options: PgliteStoreOptions): { folder: string | undefined; schema: string } {
+  const problems = new Problems()
+  const { folder, schema = 'pollux', ...unknown } = options
+  if (folder !== undefined && (typeof folder !== 'string' || folder === '')) {
+    problems.add(`folder: expected a path, found ${shown(folder)}`)
+  }
+  // PostgreSQL would cut longer names short, and two schemas would be one; `pg_` is its own.
+  if (typeof schema !== 'string' || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    problems.add(
+      `schema: expected 1 to 63 of the characters a-z 0-9 _, not beginning with a digit or pg_, found ${shown(schema)}`,
+    )
+  }
+  for (const name of Object.keys(unknown))
+    problems.add(`${name}: unknown option; known are folder, schema`)
+  problems.throwIfAny('The PGlite store is set up wrongly')
+  return { folder, schema }
+}

@@ -1,0 +1,152 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PGlite, Transaction } from '@electric-sql/pglite'
+import { errorText, PolluxError } from '../../errors.ts'
+import { type FolderLock, lockFolder } from '../folder-lock.ts'
+import { readInteger } from './rows.ts'
+import type { Sql, SqlConnection, SqlRow } from './sql.ts'
+
+/** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
+const postgresVersion = '18'
+
+/**
+ * Opens PGlite: in memory, or in `folder`, where it has `pglite/` (PostgreSQL's data), `pglite.lock` and `pglite.pid`.
+ * A new database takes some seconds, as PostgreSQL sets up its catalogue; an existing one less than one.
+ * @throws POLLUX_DRIVER_MISSING, POLLUX_FOLDER_LOCKED, POLLUX_FOLDER_INVALID
+ */
+export async function connectPglite(folder: string | undefined): Promise<SqlConnection> {
+  const driver = await loadDriver()
+  if (folder === undefined) return new PgliteConnection(await driver.PGlite.create())
+  const lock = lockFolder(folder, 'pglite')
+  try {
+    return new PgliteConnection(await openFolder(driver, folder), lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+type Driver = typeof import('@electric-sql/pglite')
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import('@electric-sql/pglite')
+  } catch (cause) {
+    throw new PolluxError(
+      'POLLUX_DRIVER_MISSING',
+      'The embedded store needs the package @electric-sql/pglite.',
+      {
+        found: errorText(cause),
+        hint: 'Install it: npm install @electric-sql/pglite@0.5.14',
+        cause,
+      },
+    )
+  }
+}
+
+async function openFolder(driver: Driver, folder: string): Promise<PGlite> {
+  const data = join(folder, 'pglite')
+  const marker = join(folder, 'pglite.new')
+  // A process that dies while it makes the database leaves half of one, which cannot be opened. Nothing was ever
+  // committed to it: the marker goes away before the first commit can come.
+  if (existsSync(marker)) rmSync(data, { recursive: true, force: true })
+  const isNew = !existsSync(data)
+  if (isNew) {
+    writeFileSync(marker, '')
+    mkdirSync(data)
+  } else {
+    checkVersion(data)
+  }
+  const database = await create(driver, data)
+  if (isNew) rmSync(marker)
+  return database
+}
+
+function checkVersion(data: string): void {
+  const file = join(data, 'PG_VERSION')
+  const found = existsSync(file)
+    ? `PostgreSQL ${readFileSync(file, 'utf8').trim()}`
+    : 'no PG_VERSION file'
+  if (found === `PostgreSQL ${postgresVersion}`) return
+  throw new PolluxError(
+    'POLLUX_FOLDER_INVALID',
+    `The folder ${data} holds no database that this version can read.`,
+    {
+      expected: `data of PostgreSQL ${postgresVersion}`,
+      found,
+      hint: 'Give another folder, or move this one away.',
+    },
+  )
+}
+
+async function create(driver: Driver, data: string): Promise<PGlite> {
+  try {
+    return await driver.PGlite.create(data)
+  } catch (cause) {
+    throw new PolluxError('POLLUX_FOLDER_INVALID', `The database in ${data} cannot be opened.`, {
+      found: errorText(cause),
+      hint: 'Its files are damaged, or no space is left. Restore a copy, or move the folder away to start anew.',
+      cause,
+    })
+  }
+}
+
+/** Looks at the length of the write-ahead log once in so many statements. */
+const statementsPerLook = 200
+const walLimit = 64 * 1024 ** 2
+
+/**
+ * One PostgreSQL session. PGlite runs one statement at a time and makes the others wait, also for a transaction, so
+ * calls may come at once.
+ */
+class PgliteConnection implements SqlConnection {
+  readonly #database: PGlite
+  readonly #lock: FolderLock | undefined
+  #statements = 0
+
+  constructor(database: PGlite, lock?: FolderLock) {
+    this.#database = database
+    this.#lock = lock
+  }
+
+  async query(text: string, params: readonly (string | null)[] = []): Promise<readonly SqlRow[]> {
+    const rows = await run(this.#database, text, params)
+    this.#statements += 1
+    if (this.#statements % statementsPerLook === 0) await this.#tidy()
+    return rows
+  }
+
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#database.transaction((transaction) =>
+      work({ query: (text, params = []) => run(transaction, text, params) }),
+    )
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#database.close()
+    } finally {
+      this.#lock?.release()
+    }
+  }
+
+  /** PGlite has none of PostgreSQL's background processes: nobody else cuts the log or cleans up dead rows. */
+  async #tidy(): Promise<void> {
+    const [row] = await run(
+      this.#database,
+      'select (pg_current_wal_lsn() - redo_lsn)::int8 as length from pg_control_checkpoint()',
+      [],
+    )
+    if (readInteger(row?.length) < walLimit) return
+    await run(this.#database, 'vacuum (analyze)', [])
+    await run(this.#database, 'checkpoint', [])
+  }
+}
+
+async function run(
+  database: PGlite | Transaction,
+  text: string,
+  params: readonly (string | null)[],
+): Promise<readonly SqlRow[]> {
+  return (await database.query<SqlRow>(text, [...params])).rows
+}

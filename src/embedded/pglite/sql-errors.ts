@@ -1,0 +1,26 @@
+import { errorText, PolluxError } from '../../errors.ts'
+
+/** The SQLSTATE of a database error; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+// What passes by itself: connection lost (08), serialization and deadlock (40001, 40P01), out of disk, memory or
+// connections (53), lock timeout (55P03), cancelled, shut down, starting up (57014, 57P01 to 57P05), I/O error (58030).
+const passing = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-5]|58030)$/
+
+/**
+ * The error for callers. The driver's own error is not its cause: drivers hang the statement's parameters on it, and
+ * those are the users' states.
+ */
+export function storeError(store: string, error: unknown): PolluxError {
+  if (PolluxError.is(error)) return error
+  const state = sqlState(error)
+  const found = state === undefined ? errorText(error) : `${errorText(error)} (SQLSTATE ${state})`
+  return state !== undefined && passing.test(state)
+    ? new PolluxError('POLLUX_STORE_UNREACHABLE', `The store ${store} cannot answer now.`, {
+        found,
+      })
+    : new PolluxError('POLLUX_STORE_FAILED', `The store ${store} refused a request.`, { found })
+}
