@@ -59,6 +59,6 @@ export const runtimeOptions: OptionTable<RuntimeSettings> = {
   }),
   createTopics: yesNo({
     default: false,
-    help: 'Makes missing topics at start instead of refusing to start. The embedded broker always makes them.',
+    help: 'Makes missing topics at start instead of refusing to start. `pollux run` does so on the embedded broker without being asked.',
   }),
 }

@@ -79,6 +79,7 @@ export interface GroupMember {
   poll(max: number): Promise<readonly RawMessage[]>
   /** Delivers nothing of these from the next `poll` on. Partitions that are not ours are passed over. */
   pause(partitions: readonly TopicPartition[]): void
+  /** Ends a pause; a pending `poll` may deliver at once. */
   resume(partitions: readonly TopicPartition[]): void
   /** Moves the reading position of partitions that are ours. Records of before may not be delivered afterwards. */
   seek(positions: readonly Position[]): Promise<void>

@@ -1,0 +1,118 @@
+import type { AssignedPartition, GroupListener, Position, TopicPartition } from '../ports/broker.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { LedgerRow } from '../ports/store.ts'
+import type { Service } from '../service.ts'
+import { Partition } from './partition.ts'
+
+/** What the rest of a service does as partitions come and go. */
+export interface AssignmentHooks {
+  /** Takes partitions over in the store; undefined without a store. */
+  readonly acquire: ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>) | undefined
+  added(partition: Partition): void
+  /** Finishes what is in work and commits it, within its time limit. */
+  drain(partitions: readonly Partition[]): Promise<void>
+  /** Already ended. */
+  removed(partition: Partition): void
+  /** Something went wrong in a call that the broker makes, and must not be lost there. */
+  broken(error: unknown): void
+}
+
+/** The partitions that are ours now. */
+export class Assignment implements GroupListener {
+  readonly #service: Service
+  readonly #hooks: AssignmentHooks
+  readonly #logger: Logger
+  readonly #partitions = new Map<string, Map<number, Partition>>()
+  /** Being taken over again; taken out when they are wanted back meanwhile. */
+  readonly #restarting = new Set<string>()
+  /** The partitions that are ours now. */
+  all: readonly Partition[] = []
+
+  constructor(service: Service, hooks: AssignmentHooks, logger: Logger) {
+    this.#service = service
+    this.#hooks = hooks
+    this.#logger = logger
+  }
+
+  find = (topic: string, partition: number): Partition | undefined => this.#partitions.get(topic)?.get(partition)
+
+  async assigned(assigned: readonly AssignedPartition[]): Promise<readonly Position[]> {
+    try {
+      const ledger = await this.#hooks.acquire?.(assigned)
+      const partitions = assigned.map((partition, index) => this.#add(partition, ledger?.[index]))
+      this.#logger.info({ partitions: partitions.map(String) }, 'partitions assigned')
+      return partitions.map(({ topic, partition, durable }) => ({ topic, partition, offset: durable }))
+    } catch (error) {
+      this.#hooks.broken(error)
+      return []
+    }
+  }
+
+  async revoked(revoked: readonly TopicPartition[]): Promise<void> {
+    const partitions = this.#ours(revoked)
+    if (partitions.length === 0) return
+    await this.#hooks.drain(partitions)
+    this.#remove(partitions)
+    this.#logger.info({ partitions: partitions.map(String) }, 'partitions given up')
+  }
+
+  lost(lost: readonly TopicPartition[]): void {
+    const partitions = this.#ours(lost)
+    if (partitions.length === 0) return
+    this.#remove(partitions)
+    this.#logger.warn({ partitions: partitions.map(String) }, 'partitions lost: their unfinished work is dropped')
+  }
+
+  /**
+   * Takes ours of these over again, from what the ledger says; the work of before is dropped. The reading position is
+   * moved before the partition is there again, as otherwise records from the old position could get in, and everything
+   * between the two would be passed over.
+   */
+  async restart(partitions: readonly Partition[], seek: (positions: readonly Position[]) => Promise<void>): Promise<void> {
+    const ours = partitions.filter((partition) => this.find(partition.topic, partition.partition) === partition)
+    this.#remove(ours)
+    const again = ours.filter(({ failure }) => failure === undefined)
+    for (const partition of again) this.#restarting.add(String(partition))
+    const ledger = (await this.#hooks.acquire?.(again)) ?? []
+    const assigned = again.map(({ topic, partition, committed, durable }, index) => {
+      return { topic, partition, committed, start: ledger[index]?.next ?? durable }
+    })
+    await seek(assigned.map(({ topic, partition, start }) => ({ topic, partition, offset: start })))
+    again.forEach((partition, index) => {
+      const next = assigned[index]
+      if (this.#restarting.delete(String(partition)) && next !== undefined) this.#add(next, ledger[index])
+    })
+  }
+
+  #add(assigned: AssignedPartition, ledger: LedgerRow | undefined): Partition {
+    const definition = this.#service.inputs.find(({ name }) => name === assigned.topic)
+    if (definition === undefined) throw new Error(`assigned ${assigned.topic}, which ${this.#service.name} does not read`)
+    const partition = new Partition(
+      definition,
+      assigned.partition,
+      // The ledger is the truth and the group's offset a report of it: they differ after a crash between the two.
+      ledger?.next ?? assigned.start,
+      assigned.committed,
+      ledger,
+    )
+    const partitions = this.#partitions.get(assigned.topic) ?? new Map<number, Partition>()
+    this.#partitions.set(assigned.topic, partitions.set(assigned.partition, partition))
+    this.all = [...this.all, partition]
+    this.#hooks.added(partition)
+    return partition
+  }
+
+  #ours(partitions: readonly TopicPartition[]): Partition[] {
+    for (const { topic, partition } of partitions) this.#restarting.delete(`${topic}/${partition}`)
+    return partitions.flatMap(({ topic, partition }) => this.find(topic, partition) ?? [])
+  }
+
+  #remove(partitions: readonly Partition[]): void {
+    for (const partition of partitions) {
+      partition.end()
+      this.#partitions.get(partition.topic)?.delete(partition.partition)
+      this.all = this.all.filter((other) => other !== partition)
+      this.#hooks.removed(partition)
+    }
+  }
+}

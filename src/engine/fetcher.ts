@@ -1,0 +1,182 @@
+import type { RawMessage } from '../message.ts'
+import type { GroupMember } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
+import { isInRanges } from './offsets.ts'
+import { type Partition, Work } from './partition.ts'
+
+// More in one go gives the binding and the engine nothing, but delays whatever else waits for the event loop.
+const largestPoll = 1_000
+
+/** How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched. */
+const patience = 250
+
+/**
+ * Polls without pause, however busy the handlers are, and keeps what is fetched within the bounds. A full buffer that
+ * empties soon only delays the next poll; one that stays full pauses partitions, so that polling can go on and the
+ * membership is kept. Each partition may fill only its share, so that one with a long backlog does not keep the others
+ * out.
+ */
+export class Fetcher {
+  readonly #member: GroupMember
+  readonly #partitions: () => Iterable<Partition>
+  readonly #find: (topic: string, partition: number) => Partition | undefined
+  readonly #accepted: () => void
+  readonly #bounds: { readonly messages: number; readonly bytes: number }
+  readonly #clock: Clock
+  #isAccepting = true
+  #hasEnded = false
+  #averageBytes = 1_000
+  #paused = 0
+  #wake: (() => void) | undefined
+
+  constructor(parts: {
+    readonly member: GroupMember
+    readonly partitions: () => Iterable<Partition>
+    readonly find: (topic: string, partition: number) => Partition | undefined
+    /** Called after each poll that brought something. */
+    readonly accepted: () => void
+    readonly bounds: { readonly messages: number; readonly bytes: number }
+    readonly clock: Clock
+  }) {
+    this.#member = parts.member
+    this.#partitions = parts.partitions
+    this.#find = parts.find
+    this.#accepted = parts.accepted
+    this.#bounds = parts.bounds
+    this.#clock = parts.clock
+  }
+
+  /** Polls until `end`. Rejects when the member does. */
+  async run(): Promise<void> {
+    while (!this.#hasEnded) {
+      await this.#makeRoom()
+      if (this.#hasEnded) return
+      const records = await this.#member.poll(this.#room())
+      if (records.length > 0 && this.#accept(records)) this.#accepted()
+      this.#pauseLasting()
+    }
+  }
+
+  /** Takes nothing more; polling goes on, as membership hangs on it. */
+  close(): void {
+    this.#isAccepting = false
+    for (const partition of this.#partitions()) this.pause(partition)
+    this.#wake?.()
+  }
+
+  get isClosed(): boolean {
+    return !this.#isAccepting
+  }
+
+  /** Ends `run` after its current poll. */
+  end(): void {
+    this.#hasEnded = true
+    this.#wake?.()
+  }
+
+  pause(partition: Partition): void {
+    if (partition.isPaused) return
+    partition.isPaused = true
+    this.#paused += 1
+    this.#member.pause([partition])
+  }
+
+  /** A fetched message is done with, one way or the other. */
+  release({ partition, bytes }: Work): void {
+    partition.buffered -= 1
+    partition.bufferedBytes -= bytes
+    if (this.#wake === undefined && this.#paused === 0) return
+    if (this.#fill() >= 0.75) return
+    this.#wake?.()
+    if (this.#paused > 0 && this.#isAccepting) this.#resumeLow()
+  }
+
+  #accept(records: readonly RawMessage[]): boolean {
+    if (!this.#isAccepting) return false
+    let partition: Partition | undefined
+    let bytes = 0
+    for (const raw of records) {
+      if (partition?.partition !== raw.partition || partition.topic !== raw.topic) {
+        partition = this.#find(raw.topic, raw.partition)
+      }
+      if (partition === undefined || partition.isClosed) continue
+      bytes += this.#acceptOne(raw, partition)
+    }
+    this.#averageBytes = this.#averageBytes * 0.7 + (bytes / records.length) * 0.3
+    return true
+  }
+
+  #acceptOne(raw: RawMessage, partition: Partition): number {
+    const work = new Work(raw, partition)
+    partition.tracker.add(work)
+    if (partition.settledBefore.length > 0 && isInRanges(raw.offset, partition.settledBefore)) {
+      partition.tracker.settle(work)
+      return 0
+    }
+    partition.queue.push(work)
+    partition.buffered += 1
+    partition.bufferedBytes += work.bytes
+    return work.bytes
+  }
+
+  /** How full the buffer is: 1 is a bound reached. */
+  #fill(): number {
+    let messages = 0
+    let bytes = 0
+    for (const partition of this.#partitions()) {
+      if (partition.isClosed) continue
+      messages += partition.buffered
+      bytes += partition.bufferedBytes
+    }
+    return Math.max(messages / this.#bounds.messages, bytes / this.#bounds.bytes)
+  }
+
+  #room(): number {
+    const free = Math.max(0, 1 - this.#fill())
+    const byBytes = (free * this.#bounds.bytes) / Math.max(1, this.#averageBytes)
+    return Math.max(1, Math.min(largestPoll, Math.floor(free * this.#bounds.messages), Math.floor(byBytes)))
+  }
+
+  /** Waits a while for a full buffer to empty; pauses everything when it does not. */
+  async #makeRoom(): Promise<void> {
+    if (!this.#isAccepting || this.#fill() < 1) return
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(patience, resolve)
+      this.#wake = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#wake = undefined
+    if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
+  }
+
+  /** Pauses partitions that have filled their share for longer than a moment. */
+  #pauseLasting(): void {
+    const partitions = [...this.#partitions()]
+    const now = this.#clock.now()
+    for (const partition of partitions) {
+      if (partition.isPaused || this.#fillOfShare(partition, partitions.length) < 1) partition.fullSince = undefined
+      else if (partition.fullSince === undefined) partition.fullSince = now
+      else if (now - partition.fullSince >= patience) this.pause(partition)
+    }
+  }
+
+  #fillOfShare({ buffered, bufferedBytes }: Partition, partitions: number): number {
+    return Math.max(buffered / this.#bounds.messages, bufferedBytes / this.#bounds.bytes) * partitions
+  }
+
+  #resumeLow(): void {
+    const partitions = [...this.#partitions()]
+    // One message at a time is a share, too, when there are more partitions than the buffer has places.
+    const low = partitions.filter(
+      (partition) =>
+        partition.isPaused &&
+        !partition.isClosed &&
+        (partition.buffered === 0 || this.#fillOfShare(partition, partitions.length) < 0.5),
+    )
+    for (const partition of low) partition.isPaused = false
+    if (low.length > 0) this.#member.resume(low)
+    this.#paused = partitions.filter(({ isPaused }) => isPaused).length
+  }
+}

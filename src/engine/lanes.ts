@@ -1,0 +1,105 @@
+import type { Order } from '../service.ts'
+import type { Partition, Work } from './partition.ts'
+import { Queue } from './queue.ts'
+
+/** A key (or partition) with a message in work; the later ones wait here in order. */
+export interface Lane {
+  readonly key: unknown
+  readonly busy: Map<unknown, Lane>
+  readonly waiting: Queue<Work>
+}
+
+/**
+ * Decides which message may start next: in order within a lane, and turn by turn between partitions, so that one
+ * with a long backlog does not starve the others.
+ */
+export class Lanes {
+  readonly #order: Order
+  /** One map for all partitions where lanes share state; otherwise each partition has its own. */
+  readonly #shared: Map<unknown, Lane> | undefined
+  #partitions: Partition[] = []
+  #turn = 0
+  readonly #released = new Queue<Work>()
+
+  constructor(order: Order, sharesLanes: boolean) {
+    this.#order = order
+    this.#shared = sharesLanes ? new Map() : undefined
+  }
+
+  add(partition: Partition): void {
+    this.#partitions.push(partition)
+  }
+
+  remove(partition: Partition): void {
+    this.#partitions = this.#partitions.filter((other) => other !== partition)
+    this.#turn = 0
+  }
+
+  /** Takes the next message that may start; undefined when there is none now. */
+  next(): Work | undefined {
+    return this.#nextReleased() ?? this.#nextInTurn()
+  }
+
+  #nextReleased(): Work | undefined {
+    for (let work = this.#released.shift(); work !== undefined; work = this.#released.shift()) {
+      work.partition.blocked -= 1
+      if (!work.partition.isClosed) return work
+      this.leave(work)
+    }
+    return undefined
+  }
+
+  #nextInTurn(): Work | undefined {
+    const partitions = this.#partitions
+    for (let empty = 0; empty < partitions.length; ) {
+      const work = partitions[this.#turn]?.queue.shift()
+      if (work !== undefined && this.#mustWait(work)) continue
+      this.#turn = this.#turn + 1 < partitions.length ? this.#turn + 1 : 0
+      if (work !== undefined) return work
+      empty += 1
+    }
+    return undefined
+  }
+
+  #mustWait(work: Work): boolean {
+    if (this.#order === 'none') return false
+    const busy = this.#lanesOf(work.partition)
+    // Handlers that return at once leave no lane behind: then nobody needs to look at the key.
+    const lane = busy.size === 0 ? undefined : busy.get(this.#keyOf(work))
+    if (lane === undefined) return false
+    lane.waiting.push(work)
+    work.partition.blocked += 1
+    return true
+  }
+
+  /** Holds up later messages of the lane until `leave`. To be called for a message whose handler has not returned. */
+  enter(work: Work): void {
+    if (this.#order === 'none' || work.lane !== undefined) return
+    const busy = this.#lanesOf(work.partition)
+    work.lane = { key: this.#keyOf(work), busy, waiting: new Queue() }
+    busy.set(work.lane.key, work.lane)
+  }
+
+  /** Lets the next message of the lane start. */
+  leave(work: Work): void {
+    const { lane } = work
+    if (lane === undefined) return
+    work.lane = undefined
+    const next = lane.waiting.shift()
+    if (next === undefined) {
+      lane.busy.delete(lane.key)
+      return
+    }
+    next.lane = lane
+    this.#released.push(next)
+  }
+
+  #lanesOf(partition: Partition): Map<unknown, Lane> {
+    return this.#shared ?? partition.lanes
+  }
+
+  /** Records without a key follow the order of their partition. */
+  #keyOf({ raw, partition }: Work): unknown {
+    return this.#order === 'key' && raw.key !== null ? raw.key.toString('latin1') : partition
+  }
+}

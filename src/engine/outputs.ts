@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { errorText, PolluxError, shown } from '../errors.ts'
+import type { Header, RawMessage } from '../message.ts'
+import type { OutgoingRecord } from '../ports/broker.ts'
+import type { Service } from '../service.ts'
+import type { AnyTopic, OutputHeaders, OutputMessage } from '../topic.ts'
+import { identityOf } from './message.ts'
+
+const none: readonly OutgoingRecord[] = []
+
+/**
+ * The records of what a handler returned.
+ * @throws POLLUX_OUTPUT_UNDECLARED, POLLUX_ENCODE_FAILED
+ */
+export function encodeOutputs(service: Service, input: RawMessage, returned: unknown): readonly OutgoingRecord[] {
+  if (returned === undefined || returned === null) return none
+  const outputs = (Array.isArray(returned) ? returned : [returned]) as OutputMessage[]
+  if (outputs.length === 0) return none
+  const identity = `${service.name}\n${identityOf(input)}\n`
+  return outputs.map((output, index) => encodeOutput(service, identity, output, index))
+}
+
+function encodeOutput(service: Service, identity: string, output: OutputMessage, index: number): OutgoingRecord {
+  const topic: AnyTopic | undefined = output?.topic
+  if (topic === undefined || !service.outputs.includes(topic)) throw undeclared(service, output)
+  const { fields } = output
+  const key = encodePart('key', topic, fields.key)
+  const value = encodePart('value', topic, fields.value)
+  const headers = encodeHeaders(topic, fields.headers)
+  if (!headers.some(({ name }) => name === 'id')) {
+    headers.push({ name: 'id', value: Buffer.from(outputId(identity, topic.name, index, key, value)) })
+  }
+  return { topic: topic.name, partition: fields.partition, key, value, headers, timestamp: fields.timestamp }
+}
+
+function undeclared(service: Service, output: unknown): PolluxError {
+  const declared = service.outputs.map(({ name }) => name).join(', ')
+  const found = (output as Partial<OutputMessage> | null)?.topic?.name
+  return new PolluxError('POLLUX_OUTPUT_UNDECLARED', `Service ${service.name} returned what it may not send.`, {
+    expected: declared === '' ? 'nothing, as it declares no outputs' : `messages made by the declared outputs: ${declared}`,
+    found: found === undefined ? shown(output) : `a message of a topic object named '${found}' that is not among them`,
+  })
+}
+
+function encodePart(part: 'key' | 'value', topic: AnyTopic, given: unknown): Buffer | null {
+  const codec = topic[part]
+  if (given === null && codec.nullable) return null
+  try {
+    return codec.encode(given as never)
+  } catch (cause) {
+    throw new PolluxError('POLLUX_ENCODE_FAILED', `The ${part} of an output for ${topic.name} cannot be encoded: ${errorText(cause)}`, {
+      cause,
+    })
+  }
+}
+
+function encodeHeaders(topic: AnyTopic, given: OutputHeaders | undefined): Header[] {
+  if (given === undefined) return []
+  return Object.entries(given).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one: unknown) => ({ name, value: headerBytes(topic, name, one) })),
+  )
+}
+
+function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
+  if (typeof value === 'string') return Buffer.from(value)
+  if (value instanceof Uint8Array) return Buffer.from(value)
+  throw new PolluxError('POLLUX_ENCODE_FAILED', `The header '${name}' of an output for ${topic.name} cannot be encoded.`, {
+    expected: 'text, bytes, or a list of them',
+    found: shown(value),
+  })
+}
+
+/**
+ * The id of an output follows from its input, so that an output that is sent again carries the same one and a reader
+ * can drop it. As a handler that runs again may come to another result, the content is part of it: one id never names
+ * two contents.
+ */
+function outputId(identity: string, topic: string, index: number, key: Buffer | null, value: Buffer | null): string {
+  const content = `${digest(key)} ${digest(value)}`
+  return hash('sha256', `${identity}${topic}\n${index}\n${content}`, 'base64url').slice(0, 27)
+}
+
+function digest(bytes: Buffer | null): string {
+  return bytes === null ? '-' : `${bytes.length} ${crc32(bytes)}`
+}

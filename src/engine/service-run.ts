@@ -1,0 +1,309 @@
+import { errorText, type PolluxError } from '../errors.ts'
+import type { Broker, BrokerProducer, GroupMember } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
+import { type Logger, withFields } from '../ports/logger.ts'
+import type { Store } from '../ports/store.ts'
+import type { RuntimeSettings } from '../runtime-options.ts'
+import type { Service } from '../service.ts'
+import { Assignment } from './assignment.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { Fetcher } from './fetcher.ts'
+import { GroupCommit } from './group-commit.ts'
+import { Lanes } from './lanes.ts'
+import { OffsetCommitter } from './offset-committer.ts'
+import { encodeOutputs } from './outputs.ts'
+import type { Partition, Work } from './partition.ts'
+import { pause, withPatience } from './patience.ts'
+import { Publisher } from './publisher.ts'
+import { StateCells } from './state-cells.ts'
+
+/** What a service needs from its surroundings. */
+export interface ServiceParts {
+  readonly service: Service
+  readonly broker: Broker
+  readonly producer: BrokerProducer
+  /** Given when the service declares state. */
+  readonly store: Store | undefined
+  readonly settings: RuntimeSettings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** A partition has stopped, or the whole service cannot go on. Called once or more. */
+  readonly failed: (error: unknown) => void
+}
+
+// How long aborted handlers get to notice it, before they are left behind.
+const abortGrace = 1_000
+
+/**
+ * One service at work: fetch → lanes → handle → publish → commit to the store → commit offsets. This file only joins
+ * the stages; each is a file of its own.
+ */
+export class ServiceRun {
+  readonly #parts: ServiceParts
+  readonly #logger: Logger
+  readonly #lanes: Lanes
+  readonly #cells: StateCells | undefined
+  readonly #dispatcher: Dispatcher
+  readonly #publisher: Publisher
+  readonly #groupCommit: GroupCommit | undefined
+  readonly #assignment: Assignment
+  readonly #stopping = new AbortController()
+  #member: GroupMember | undefined
+  #fetcher: Fetcher | undefined
+  #offsets: OffsetCommitter | undefined
+  #starting: Promise<void> | undefined
+  #fetching: Promise<void> | undefined
+  /** Messages that were started and whose work was not finished: they will be delivered again. */
+  abandoned = 0
+
+  constructor(parts: ServiceParts) {
+    const { service, clock, store } = parts
+    this.#parts = parts
+    this.#logger = withFields(parts.logger, { service: service.name })
+    this.#lanes = new Lanes(service.options.order, store !== undefined)
+    this.#cells = store && new StateCells((keys) => this.#patiently('reading state', () => store.load(service.name, keys)))
+    this.#dispatcher = new Dispatcher({
+      service,
+      lanes: this.#lanes,
+      cells: this.#cells,
+      clock,
+      logger: this.#logger,
+      outcomes: {
+        encode: (work, returned) => this.#encode(work, returned),
+        finished: (work, outputs) => this.#publishOrSettle(work, outputs),
+        failed: (work, error) => this.#fail(work, error),
+      },
+    })
+    this.#publisher = new Publisher(parts.producer, {
+      acknowledged: (work) => this.#commit(work),
+      refused: (work, error) => this.#fail(work, error),
+      broken: (error) => this.#break(error),
+    })
+    this.#groupCommit = store && this.#cells && this.#makeGroupCommit(store, this.#cells)
+    this.#assignment = this.#makeAssignment(store)
+  }
+
+  #makeGroupCommit(store: Store, cells: StateCells): GroupCommit {
+    return new GroupCommit({
+      service: this.#parts.service.name,
+      commit: (unit) => this.#patiently('committing to the store', () => store.commit(unit)),
+      cells,
+      commits: {
+        settled: (work) => this.#finish(work),
+        dropped: (work) => this.#drop(work),
+        overtaken: (partitions, isFenced) => this.#startAnew(partitions, isFenced),
+        broken: (error) => this.#break(error),
+      },
+    })
+  }
+
+  #makeAssignment(store: Store | undefined): Assignment {
+    const { name } = this.#parts.service
+    return new Assignment(
+      this.#parts.service,
+      {
+        acquire:
+          store && ((partitions) => this.#patiently('acquiring partitions', () => store.acquire(name, partitions))),
+        added: (partition) => this.#added(partition),
+        drain: (partitions) => this.#drainPartitions(partitions),
+        removed: (partition) => this.#lanes.remove(partition),
+        broken: (error) => this.#break(error),
+      },
+      this.#logger,
+    )
+  }
+
+  /** Joins the group and starts fetching. */
+  start(): Promise<void> {
+    this.#starting = this.#start()
+    return this.#starting
+  }
+
+  async #start(): Promise<void> {
+    const { service, broker, settings, clock } = this.#parts
+    const member = await broker.join(
+      {
+        group: service.name,
+        topics: service.inputs.map(({ name }) => name),
+        start: service.options.start,
+        logger: this.#logger,
+      },
+      this.#assignment,
+    )
+    this.#member = member
+    this.#offsets = new OffsetCommitter({
+      commit: (positions) => member.commit(positions),
+      partitions: () => this.#assignment.all,
+      interval: settings.commitInterval,
+      clock,
+      logger: this.#logger,
+    })
+    this.#offsets.poke()
+    this.#fetcher = new Fetcher({
+      member,
+      partitions: () => this.#assignment.all,
+      find: this.#assignment.find,
+      accepted: () => this.#dispatcher.dispatch(),
+      bounds: { messages: settings.bufferMessages, bytes: settings.bufferBytes },
+      clock,
+    })
+    this.#fetching = this.#fetcher.run().catch((error: unknown) => this.#break(error))
+  }
+
+  /** Takes no new messages. */
+  stopFetching(): void {
+    this.#fetcher?.close()
+  }
+
+  /**
+   * Finishes what is in work, and commits it.
+   * @param howFar `running` forgets what was fetched and not started; `fetched` works it off, too.
+   */
+  async drain(howFar: 'running' | 'fetched'): Promise<void> {
+    const partitions = this.#assignment.all
+    if (howFar === 'running') for (const partition of partitions) partition.close()
+    await this.#drainPartitions(partitions)
+  }
+
+  /** Ends all waiting: handlers are told to give up now. */
+  hurry(): void {
+    this.#stopping.abort()
+  }
+
+  /** Leaves the group; waits for a start that is under way. */
+  async leave(): Promise<void> {
+    await this.#starting?.catch(() => {})
+    this.#offsets?.stop()
+    this.#fetcher?.end()
+    await this.#member?.leave()
+    await this.#fetching
+  }
+
+  /** Nothing is in work, and the group has all positions. */
+  get isSettled(): boolean {
+    const partitions = this.#assignment.all
+    return partitions.every((partition) => partition.isIdle && partition.durable === partition.committed)
+  }
+
+  async #drainPartitions(partitions: readonly Partition[]): Promise<void> {
+    const idle = Promise.all(partitions.map((partition) => partition.whenIdle()))
+    await this.#within(this.#parts.settings.drainTimeout, idle)
+    for (const partition of partitions) {
+      partition.close()
+      partition.abort()
+    }
+    // What has just been told to give up needs a moment; nobody hurries that.
+    const grace = new AbortController()
+    await Promise.race([idle, pause(this.#parts.clock, abortGrace, grace.signal)])
+    grace.abort()
+    this.abandoned += partitions.reduce((sum, { inFlight }) => sum + inFlight, 0)
+    await this.#offsets?.flush()
+  }
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    const enough = new AbortController()
+    const signal = AbortSignal.any([enough.signal, this.#stopping.signal])
+    await Promise.race([work, pause(this.#parts.clock, ms, signal)])
+    enough.abort()
+  }
+
+  #added(partition: Partition): void {
+    this.#lanes.add(partition)
+    if (this.#fetcher?.isClosed === true) {
+      partition.close()
+      this.#fetcher.pause(partition)
+    }
+    // A start position that is not the group's yet is committed first of all.
+    this.#offsets?.poke()
+  }
+
+  #encode(work: Work, returned: unknown): ReturnType<typeof encodeOutputs> {
+    const outputs = encodeOutputs(this.#parts.service, work.raw, returned)
+    const problem = this.#publisher.check(outputs)
+    if (problem !== undefined) throw problem
+    return outputs
+  }
+
+  #publishOrSettle(work: Work, outputs: ReturnType<typeof encodeOutputs>): void {
+    if (outputs.length > 0 || this.#groupCommit !== undefined) this.#publisher.add(work, outputs)
+    else this.#commit(work)
+  }
+
+  #commit(work: Work): void {
+    if (work.partition.hasEnded) return this.#drop(work)
+    if (this.#groupCommit !== undefined) return this.#groupCommit.add(work)
+    work.partition.tracker.settle(work)
+    work.partition.durable = work.partition.tracker.position
+    this.#finish(work)
+  }
+
+  /** Its effects are durable and its outputs acknowledged. */
+  #finish(work: Work): void {
+    this.#release(work)
+    this.#offsets?.poke()
+  }
+
+  #release(work: Work): void {
+    work.partition.finishOne()
+    this.#fetcher?.release(work)
+  }
+
+  #drop(work: Work): void {
+    if (work.change !== undefined) this.#cells?.invalidate(work.change.cell)
+    this.#release(work)
+  }
+
+  /** Stops the partition in front of the message. */
+  #fail(work: Work, error: Error): void {
+    const { partition } = work
+    // A handler that gave up because it was told to has not failed: its message is delivered again.
+    if (partition.signal.aborted) {
+      if (!partition.hasEnded) this.abandoned += 1
+    } else if (partition.failure === undefined) {
+      partition.failure = error
+      partition.close()
+      const { code } = error as PolluxError
+      this.#logger.error({ code, partition: String(partition), offset: work.offset }, `partition stopped: ${error.message}`)
+      this.#parts.failed(error)
+    }
+    this.#drop(work)
+  }
+
+  #break(error: unknown): void {
+    this.#logger.error({ error: errorText(error) }, 'the service cannot go on')
+    this.#parts.failed(error)
+    this.hurry()
+  }
+
+  /**
+   * Drops the work of these partitions and takes them over again. When somebody fenced us, only if the group still
+   * counts them as ours, which a commit that it accepts proves.
+   */
+  async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
+    const member = this.#member
+    if (member === undefined) return
+    this.#logger.warn({ partitions: partitions.map(String), isFenced }, 'state was changed by another owner, starting anew')
+    if (isFenced && !(await this.#isOurs(partitions))) {
+      this.#assignment.lost(partitions)
+      return
+    }
+    await this.#assignment.restart(partitions, (positions) => member.seek(positions))
+    if (this.#fetcher?.isClosed === false) member.resume(partitions)
+  }
+
+  async #isOurs(partitions: readonly Partition[]): Promise<boolean> {
+    try {
+      await this.#member?.commit(
+        partitions.map(({ topic, partition, committed, durable }) => ({ topic, partition, offset: committed ?? durable })),
+      )
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
+    const { clock } = this.#parts
+    return withPatience({ clock, logger: this.#logger, signal: this.#stopping.signal }, what, action)
+  }
+}

@@ -1,0 +1,160 @@
+import type { Codec } from '../codecs/codec.ts'
+import { PolluxError } from '../errors.ts'
+import type { State } from '../service.ts'
+import type { StateRow } from '../ports/store.ts'
+import { positionOf } from './message.ts'
+import type { Work } from './partition.ts'
+
+/** A key's state between its load and the commit of what was made of it. */
+export interface Cell {
+  readonly key: Buffer
+  /** With the changes of all handlers that have finished, committed or not. */
+  value: Buffer | null
+  /** The version in the store. */
+  version: number
+  /** Attempts that hold it, and changes not committed yet. It is forgotten at zero. */
+  users: number
+  /** Built on work that was dropped: what was made of it must not be committed. */
+  isInvalid: boolean
+}
+
+/**
+ * The states in use. A key's handlers run one after the other (its lane), so a cell has one writer at a time; the next
+ * message of a key sees the last one's change before it is committed.
+ */
+export class StateCells {
+  readonly #load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>
+  readonly #cells = new Map<string, Promise<Cell>>()
+  #wanted: { readonly key: Buffer; readonly resolve: (row: StateRow) => void; readonly reject: (cause: unknown) => void }[] = []
+
+  constructor(load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>) {
+    this.#load = load
+  }
+
+  /** The cell of a key; to be given back by `release`. */
+  async take(key: Buffer): Promise<Cell> {
+    const name = key.toString('latin1')
+    let loading = this.#cells.get(name)
+    if (loading === undefined) {
+      loading = this.#read(key).then((row) => ({ key, value: row.value, version: row.version, users: 0, isInvalid: false }))
+      this.#cells.set(name, loading)
+      loading.catch(() => this.#cells.delete(name))
+    }
+    const cell = await loading
+    cell.users += 1
+    return cell
+  }
+
+  release(cell: Cell): void {
+    cell.users -= 1
+    if (cell.users === 0) this.#forget(cell)
+  }
+
+  /** Makes everything that was built on this cell's uncommitted value uncommittable. */
+  invalidate(cell: Cell): void {
+    cell.isInvalid = true
+    this.#forget(cell)
+  }
+
+  #forget(cell: Cell): void {
+    this.#cells.delete(cell.key.toString('latin1'))
+  }
+
+  /** All keys asked for in the same turn are read at once. */
+  #read(key: Buffer): Promise<StateRow> {
+    return new Promise((resolve, reject) => {
+      this.#wanted.push({ key, resolve, reject })
+      if (this.#wanted.length === 1) queueMicrotask(() => void this.#readWanted())
+    })
+  }
+
+  async #readWanted(): Promise<void> {
+    const wanted = this.#wanted
+    this.#wanted = []
+    try {
+      const rows = await this.#load(wanted.map(({ key }) => key))
+      wanted.forEach(({ resolve }, index) => resolve(rows[index] ?? { value: null, version: 0 }))
+    } catch (cause) {
+      for (const { reject } of wanted) reject(cause)
+    }
+  }
+}
+
+/** What one attempt of a handler sees of its key's state. Its changes count when the attempt succeeds. */
+export class AttemptState implements State<unknown> {
+  readonly #cells: StateCells
+  readonly #codec: Codec<unknown, unknown>
+  readonly #work: Work
+  #cell: Promise<Cell> | undefined
+  #held: Cell | undefined
+  #change: Buffer | null | undefined
+  #isOver = false
+
+  constructor(cells: StateCells, codec: Codec<unknown, unknown>, work: Work) {
+    this.#cells = cells
+    this.#codec = codec
+    this.#work = work
+  }
+
+  async get(): Promise<unknown> {
+    const cell = await this.#take()
+    const bytes = this.#change === undefined ? cell.value : this.#change
+    if (bytes !== null) return this.#codec.decode(bytes)
+    return this.#codec.nullable ? null : undefined
+  }
+
+  async put(value: unknown): Promise<void> {
+    this.#check()
+    const bytes = value === null && this.#codec.nullable ? null : this.#codec.encode(value)
+    await this.#take()
+    this.#change = bytes
+  }
+
+  async delete(): Promise<void> {
+    await this.#take()
+    this.#change = null
+  }
+
+  /** Ends a successful attempt: its change becomes what the next message of the key sees. */
+  keep(): void {
+    this.#isOver = true
+    const cell = this.#held
+    if (cell === undefined) return
+    if (this.#change === undefined) return this.#cells.release(cell)
+    cell.value = this.#change
+    this.#work.change = { cell, value: this.#change }
+  }
+
+  /** Ends a failed attempt. */
+  drop(): void {
+    this.#isOver = true
+    if (this.#held !== undefined) this.#cells.release(this.#held)
+  }
+
+  async #take(): Promise<Cell> {
+    this.#check()
+    this.#cell ??= this.#cells.take(this.#key())
+    const cell = await this.#cell
+    // A handler that did not await this call may have ended meanwhile; then the cell goes back at once.
+    if (this.#isOver && this.#held === undefined) {
+      this.#held = cell
+      this.#cells.release(cell)
+    }
+    this.#check()
+    this.#held = cell
+    return cell
+  }
+
+  #key(): Buffer {
+    const { key } = this.#work.raw
+    if (key !== null) return key
+    throw new PolluxError('POLLUX_STATE_UNAVAILABLE', `${positionOf(this.#work.raw)} has no key, so it has no state.`)
+  }
+
+  #check(): void {
+    if (!this.#isOver) return
+    throw new PolluxError('POLLUX_STATE_UNAVAILABLE', `The handler of ${positionOf(this.#work.raw)} has ended.`, {
+      hint: 'Await every use of state before the handler returns.',
+    })
+  }
+}

@@ -1,0 +1,24 @@
+export { bytes } from './codecs/bytes.ts'
+export { type Codec, nullable } from './codecs/codec.ts'
+export { json, type JsonOptions } from './codecs/json.ts'
+export { text } from './codecs/text.ts'
+export type { Duration } from './duration.ts'
+export type { Runtime, StopReport } from './engine/runtime.ts'
+export { type ErrorCode, PolluxError } from './errors.ts'
+export type { Header, Headers, Message, RawMessage } from './message.ts'
+export type { Broker } from './ports/broker.ts'
+export type { Clock } from './ports/clock.ts'
+export type { Logger } from './ports/logger.ts'
+export type { Store } from './ports/store.ts'
+export { run, type RunOptions } from './run.ts'
+export type { RuntimeOptions } from './runtime-options.ts'
+export {
+  defineService,
+  type HandlerContext,
+  type Order,
+  type Service,
+  type ServiceDefinition,
+  type State,
+  type StatefulContext,
+} from './service.ts'
+export { type MessageOf, type OutputMessage, topic, type Topic } from './topic.ts'

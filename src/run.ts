@@ -1,0 +1,109 @@
+import { destination, pino } from 'pino'
+import { ServicesRuntime, type Runtime } from './engine/runtime.ts'
+import { errorText, PolluxError, shown } from './errors.ts'
+import { Problems, readOptions } from './options.ts'
+import type { Broker } from './ports/broker.ts'
+import type { Clock } from './ports/clock.ts'
+import type { Logger } from './ports/logger.ts'
+import type { Store } from './ports/store.ts'
+import { type RuntimeOptions, runtimeOptions } from './runtime-options.ts'
+import type { Service } from './service.ts'
+import { systemClock } from './system-clock.ts'
+
+/** Where services run. */
+export interface RunOptions extends RuntimeOptions {
+  /** `embeddedBroker()` or `kafka({…})`. Closed when the runtime stops. */
+  readonly broker: Broker
+  /** Needed when a service declares state. Closed when the runtime stops. */
+  readonly store?: Store
+  /** Default: pino, as JSON lines on stderr. */
+  readonly logger?: Logger
+  /**
+   * Default true: SIGTERM and SIGINT drain, a second one hurries, and the process's exit code says how it ended: 0
+   * drained, 1 failed, 3 work was given up, 4 forced at `stopTimeout`. With false all of it is yours.
+   */
+  readonly signals?: boolean
+  /** Default: the machine's. */
+  readonly clock?: Clock
+}
+
+/**
+ * Runs services until `stop`, a signal, or a failure.
+ * @throws POLLUX_OPTION_INVALID listing all that is wrong; POLLUX_BROKER_UNREACHABLE, POLLUX_TOPIC_UNKNOWN and what the
+ * store says when starting fails.
+ */
+export async function run(services: Service | readonly Service[], options: RunOptions): Promise<Runtime> {
+  const list = Array.isArray(services) ? (services as readonly Service[]) : [services as Service]
+  const { broker, store, logger = defaultLogger(), signals = true, clock = systemClock, ...rest } = options
+  const problems = new Problems()
+  checkServices(list, store, problems)
+  if (broker === undefined) problems.add('broker: expected embeddedBroker() or kafka({…}), found undefined')
+  const settings = readOptions(runtimeOptions, rest, problems)
+  if (settings.stopTimeout <= settings.drainTimeout) {
+    problems.add(`stopTimeout: expected more than drainTimeout (${settings.drainTimeout} ms), found ${settings.stopTimeout} ms`)
+  }
+  problems.throwIfAny('The services cannot run')
+  const runtime = new ServicesRuntime({ services: list, broker, store, settings, clock, logger })
+  keepAlive(runtime)
+  if (signals) obeySignals(runtime, logger)
+  await runtime.start()
+  return runtime
+}
+
+function checkServices(services: readonly Service[], store: Store | undefined, problems: Problems): void {
+  if (services.length === 0) problems.add('services: expected at least one, found none')
+  const names = new Set<string>()
+  for (const service of services) {
+    if (typeof service?.handle !== 'function') {
+      problems.add(`services: expected services made by defineService, found ${shown(service)}`)
+      continue
+    }
+    if (names.has(service.name)) problems.add(`services: '${service.name}' is there twice`)
+    names.add(service.name)
+    if (service.state !== undefined && store === undefined) {
+      problems.add(`store: expected one, as the service '${service.name}' declares state; found none`)
+    }
+  }
+}
+
+/** Lines on stderr, written at once: nothing is lost when the process ends. */
+function defaultLogger(): Logger {
+  return pino(destination({ fd: 2, sync: true }))
+}
+
+/** Pending promises alone do not keep Node running; services do. */
+function keepAlive(runtime: Runtime): void {
+  const timer = setInterval(() => {}, 2 ** 30)
+  const release = (): void => clearInterval(timer)
+  runtime.done.then(release, release)
+}
+
+const signalNames = ['SIGTERM', 'SIGINT'] as const
+
+function obeySignals(runtime: Runtime, logger: Logger): void {
+  let received = 0
+  const onSignal = (signal: string): void => {
+    received += 1
+    logger.info({ signal }, received === 1 ? 'signal: draining' : 'signal again: hurrying')
+    if (received > 1) runtime.hurry()
+    runtime.stop().catch(() => {})
+  }
+  for (const name of signalNames) process.on(name, onSignal)
+  const end = (exitCode: number): void => {
+    for (const name of signalNames) process.off(name, onSignal)
+    process.exitCode ??= exitCode
+  }
+  runtime.done.then(
+    ({ outcome }) => end(outcome === 'drained' ? 0 : 3),
+    (error: unknown) => {
+      end(1)
+      if (PolluxError.is(error, 'POLLUX_STOP_TIMEOUT')) forceEnd(error, logger)
+    },
+  )
+}
+
+/** A client that hangs inside native code cannot be waited for. */
+function forceEnd(error: unknown, logger: Logger): never {
+  logger.error({ error: errorText(error) }, 'forcing the process to end')
+  process.exit(4)
+}
