@@ -1,0 +1,50 @@
+import type { Option } from '../../src/options.ts'
+import { runtimeOptions } from '../../src/runtime-options.ts'
+import { serviceOptions } from '../../src/service.ts'
+
+type Table = Readonly<Record<string, Option<unknown>>>
+
+interface Section {
+  readonly title: string
+  readonly intro: string
+  readonly table: Table
+}
+
+const sections: readonly Section[] = [
+  {
+    title: 'Service',
+    intro: 'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state` and `handle`.',
+    table: serviceOptions,
+  },
+  {
+    title: 'Runtime',
+    intro: 'In `run(services, { … })`, as flags of `pollux run`, and in `pollux.config.ts`.',
+    table: runtimeOptions,
+  },
+]
+
+/** The text of `docs/options.md`, from the tables that also check the options. */
+export function optionsPage(): string {
+  return `${head}\n${sections.map(sectionText).join('\n')}`
+}
+
+const head = `# Options
+
+<!-- Written by \`npm run docs\` from the declarations in the code. Change those, not this page. -->
+
+Every option has a default that is safe. A wrong or unknown one is refused at start, all of them in one error. Durations
+are milliseconds, or texts such as \`'200ms'\`, \`'30s'\`, \`'5m'\`, \`'2h'\` and \`'7d'\`.
+`
+
+function sectionText({ title, intro, table }: Section): string {
+  return `## ${title}\n\n${intro}\n\n${Object.entries(table).map(optionText).join('\n')}`
+}
+
+function optionText([name, option]: [string, Option<unknown>]): string {
+  return [
+    `### ${name}\n`,
+    `${option.help}\n`,
+    `- Default: \`${option.shownDefault}\``,
+    `- Takes: ${option.expected}\n`,
+  ].join('\n')
+}
