@@ -23,6 +23,8 @@ export interface RunOptions extends RuntimeOptions {
    * drained, 1 failed, 3 work was given up, 4 forced at `stopTimeout`. With false all of it is yours.
    */
   readonly signals?: boolean
+  /** Aborting it is `stop`, and works while `run` is still starting. */
+  readonly signal?: AbortSignal
   /** Default: the machine's. */
   readonly clock?: Clock
 }
@@ -34,7 +36,7 @@ export interface RunOptions extends RuntimeOptions {
  */
 export async function run(services: Service | readonly Service[], options: RunOptions): Promise<Runtime> {
   const list = Array.isArray(services) ? (services as readonly Service[]) : [services as Service]
-  const { broker, store, logger = defaultLogger(), signals = true, clock = systemClock, ...rest } = options
+  const { broker, store, logger = defaultLogger(), signals = true, signal, clock = systemClock, ...rest } = options
   const problems = new Problems()
   checkServices(list, store, problems)
   if (broker === undefined) problems.add('broker: expected embeddedBroker() or kafka({…}), found undefined')
@@ -46,6 +48,7 @@ export async function run(services: Service | readonly Service[], options: RunOp
   const runtime = new ServicesRuntime({ services: list, broker, store, settings, clock, logger })
   keepAlive(runtime)
   if (signals) obeySignals(runtime, logger)
+  if (signal !== undefined) obeyAbort(runtime, signal)
   await runtime.start()
   return runtime
 }
@@ -75,6 +78,16 @@ function defaultLogger(): Logger {
 function keepAlive(runtime: Runtime): void {
   const timer = setInterval(() => {}, 2 ** 30)
   const release = (): void => clearInterval(timer)
+  runtime.done.then(release, release)
+}
+
+function obeyAbort(runtime: Runtime, signal: AbortSignal): void {
+  const stop = (): void => {
+    runtime.stop().catch(() => {})
+  }
+  if (signal.aborted) return stop()
+  signal.addEventListener('abort', stop)
+  const release = (): void => signal.removeEventListener('abort', stop)
   runtime.done.then(release, release)
 }
 
