@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import type { Option } from '../../options.ts'
+
+/** A text that is not empty. */
+export function text<Default extends string | undefined>(given: {
+  readonly default: Default
+  readonly help: string
+  readonly expected?: string
+}): Option<string | Default> {
+  return {
+    help: given.help,
+    default: given.default,
+    shownDefault: given.default ?? 'none',
+    expected: given.expected ?? 'a text that is not empty',
+    read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+  }
+}
+
+/** An option that may be left out: the same check, no default. */
+export function optional<Value>(option: Option<Value>): Option<Value | undefined> {
+  return { ...option, default: undefined, shownDefault: 'none' }
+}
+
+const address = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})$/
+
+/** Broker addresses: `host:port`, several with commas or as a list; false (`--no-kafka`) is an empty list. */
+export function brokerList(given: { readonly help: string }): Option<readonly string[] | undefined> {
+  return {
+    help: given.help,
+    default: undefined,
+    shownDefault: 'none',
+    expected: "'host:port', several with commas between",
+    read(value) {
+      if (value === false) return []
+      const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value
+      if (!Array.isArray(list) || list.length === 0) return undefined
+      return list.every(isAddress) ? list : undefined
+    },
+  }
+}
+
+function isAddress(value: unknown): value is string {
+  const port = typeof value === 'string' ? address.exec(value)?.[1] : undefined
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+/** The content of a text file, read from its path. */
+export function fileContent(given: { readonly help: string }): Option<string | undefined> {
+  return {
+    help: given.help,
+    default: undefined,
+    shownDefault: 'none',
+    expected: 'the path of a file that can be read',
+    read(value) {
+      if (typeof value !== 'string') return undefined
+      try {
+        return readFileSync(value, 'utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

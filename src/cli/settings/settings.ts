@@ -1,0 +1,95 @@
+import { integer, oneOf, type OptionTable, yesNo } from '../../options.ts'
+import { type RuntimeSettings, runtimeOptions } from '../../runtime-options.ts'
+import { brokerList, fileContent, optional, text } from './option-kinds.ts'
+
+/** How much is logged; `silent` is nothing at all. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export type SaslMechanism = 'plain' | 'scram-sha-256' | 'scram-sha-512'
+
+/** Every setting of the command line as it is used: durations in milliseconds. */
+export interface Settings extends RuntimeSettings {
+  readonly kafka: readonly string[] | undefined
+  readonly kafkaTls: boolean
+  readonly kafkaCa: string | undefined
+  readonly kafkaSasl: SaslMechanism | undefined
+  readonly kafkaUsername: string | undefined
+  readonly kafkaPassword: string | undefined
+  readonly folder: string
+  readonly logLevel: LogLevel
+  readonly workers: number
+}
+
+export type SettingName = keyof Settings & string
+
+/**
+ * Every setting, once. Its flag (`--buffer-bytes`), its environment variable (`POLLUX_BUFFER_BYTES`), its name in
+ * `pollux.config.ts` (`bufferBytes`), its check and its help all follow from this table.
+ */
+export const settingsTable: OptionTable<Settings> = {
+  kafka: brokerList({ help: 'The Kafka brokers to start from. Without them, the embedded broker is used.' }),
+  kafkaTls: yesNo({ default: false, help: 'Speaks TLS to the Kafka brokers.' }),
+  kafkaCa: fileContent({ help: 'A PEM file with the authorities that may have signed the brokers’ certificates. Turns TLS on.' }),
+  kafkaSasl: optional(
+    oneOf({
+      words: ['plain', 'scram-sha-256', 'scram-sha-512'],
+      default: 'scram-sha-512',
+      help: 'How to authenticate; needs the user name and POLLUX_KAFKA_PASSWORD.',
+    }),
+  ),
+  kafkaUsername: text({ default: undefined, help: 'The user name for SASL.' }),
+  kafkaPassword: text({
+    default: undefined,
+    help: 'The password for SASL. It has no flag, since every user of a machine can read the flags of its processes.',
+  }),
+  folder: text({
+    default: '.pollux',
+    expected: 'the path of a folder',
+    help: 'Where the embedded broker and store keep their data. Relative to the working folder.',
+  }),
+  logLevel: oneOf({
+    words: ['debug', 'info', 'warn', 'error', 'silent'],
+    default: 'info',
+    help: 'The least severe log lines that are written, to stderr. Commands other than run begin at warn.',
+  }),
+  workers: integer({
+    min: 1,
+    max: 64,
+    default: 1,
+    help: 'How many processes share the work, each a member of the consumer groups. More than the topics have partitions is of no use.',
+  }),
+  ...runtimeOptions,
+}
+
+export const settingNames: readonly SettingName[] = Object.keys(settingsTable) as SettingName[]
+
+/** Settings that connect to a broker: every command has their flags. */
+export const connectionSettings: readonly SettingName[] = [
+  'kafka',
+  'kafkaTls',
+  'kafkaCa',
+  'kafkaSasl',
+  'kafkaUsername',
+  'folder',
+  'logLevel',
+]
+
+/** Settings whose flags `pollux run` has besides. */
+export const runSettings: readonly SettingName[] = ['workers', ...(Object.keys(runtimeOptions) as SettingName[])]
+
+const secretSettings: ReadonlySet<SettingName> = new Set<SettingName>(['kafkaPassword'])
+
+/** Whether the setting's value must not be shown to anyone. */
+export function isSecret(name: SettingName): boolean {
+  return secretSettings.has(name)
+}
+
+/** `bufferBytes` as `--buffer-bytes`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** `bufferBytes` as `POLLUX_BUFFER_BYTES`. */
+export function variableOf(name: string): string {
+  return `POLLUX_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+}
