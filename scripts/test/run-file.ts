@@ -80,8 +80,14 @@ class Tally {
     // A test whose subtest failed fails too; the subtest has said it.
     if ((error as { failureType?: string } | undefined)?.failureType === 'subtestsFailed') return
     const title = name === this.#path ? 'The file itself failed' : name
-    this.failures.push(`${title}\n${indented(inspect(error?.cause ?? error))}`)
+    this.failures.push(`${title}\n${indented(described(error?.cause ?? error))}`)
   }
+}
+
+/** An assertion's stack holds its difference already; its properties would show it again. */
+function described(error: unknown): string {
+  const { code, stack } = error as { readonly code?: string; readonly stack?: string }
+  return code === 'ERR_ASSERTION' && stack !== undefined ? stack : inspect(error)
 }
 
 function indented(text: string): string {

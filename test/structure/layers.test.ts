@@ -33,7 +33,11 @@ const layers: Readonly<Record<string, Layer>> = {
     ]),
   ),
   testing: { files: ['src/testing/**'], imports: [...inner, 'clock', 'run', 'embedded'] },
-  'cli config': { files: ['src/cli/config.ts'], imports: [], types: [...inner, ...adapters] },
+  'cli config': {
+    files: ['src/cli/config.ts'],
+    imports: [],
+    types: [...inner, ...adapters, 'cli'],
+  },
   cli: {
     files: ['src/cli/**'],
     imports: [...inner, ...adapters, 'index', 'run', 'clock', 'admin', 'telemetry', 'cli config'],
