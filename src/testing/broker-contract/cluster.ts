@@ -70,8 +70,8 @@ export class ContractCluster {
     return records
   }
 
-  /** Polls a reader until `count` records are there. */
-  async take(reader: BrokerReader, count: number): Promise<RawMessage[]> {
+  /** Polls a reader or member until `count` records are there. */
+  async take(reader: Pick<BrokerReader, 'poll'>, count: number): Promise<RawMessage[]> {
     const records: RawMessage[] = []
     await this.eventually(`${count} records are read`, async () => {
       if (records.length < count) {
@@ -96,7 +96,9 @@ export class ContractCluster {
   }
 
   async end(): Promise<void> {
-    for (const end of this.#ends.toReversed()) await this.within('clean-up of the test', end())
+    for (const end of this.#ends.toReversed()) {
+      await this.within('clean-up of the test', end())
+    }
     await this.within('close', Promise.all(this.#opened.map((broker) => broker.close())))
   }
 }
