@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,12 +22,13 @@ export async function loadServices(path: string, folder: string): Promise<readon
 }
 
 async function importModule(full: string, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const url = pathToFileURL(full).href
   try {
-    return (await import(pathToFileURL(full).href)) as Record<string, unknown>
+    return (await import(url)) as Record<string, unknown>
   } catch (cause) {
     if (PolluxError.is(cause)) throw cause
     throw new PolluxError('POLLUX_MODULE_INVALID', `The module ${path} cannot be loaded.`, {
-      found: `${nameOf(cause)}${errorText(cause)}${placeOf(cause)}`,
+      found: `${nameOf(cause)}${errorText(cause)}${placeOf(cause, url)}`,
       hint: hintFor(cause),
       cause,
     })
@@ -37,10 +39,25 @@ function nameOf(error: unknown): string {
   return error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : ''
 }
 
-/** Where a syntax error is: Node puts it before the error's own text. */
-function placeOf(error: unknown): string {
-  const [first = ''] = error instanceof Error ? (error.stack ?? '').split('\n') : []
-  return /^(?:file:\/\/)?\/.*:\d+$/.test(first) ? ` at ${first.replace('file://', '')}` : ''
+/** Where an error comes from: for TypeScript's syntax Node says it before the error's text, else a stack frame does. */
+function placeOf(error: unknown, url: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const place =
+    lineStart.exec(stack)?.[1] ??
+    (stack.includes('at compileSourceTextModule') ? syntaxErrorPlace(url) : /\(?(file:\/\/\S+:\d+:\d+)/.exec(stack)?.[1])
+  return place === undefined ? '' : ` at ${place.replace('file://', '')}`
+}
+
+const lineStart = /^((?:file:\/\/)?\/\S*:\d+)\n/
+
+/**
+ * Where a JavaScript syntax error is. V8 tells only a process that dies of it, so one is made to: the module does not
+ * compile, hence nothing of it is run.
+ */
+function syntaxErrorPlace(url: string): string | undefined {
+  const args = ['--input-type=module', '--eval', `import ${JSON.stringify(url)}`]
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 10_000 })
+  return lineStart.exec(stderr)?.[1]
 }
 
 const hints: Readonly<Record<string, string>> = {
