@@ -17,6 +17,7 @@ import {
   addMember,
   emptyGroup,
   findMember,
+  type GroupState,
   notOwned,
   releasePartitions,
   removeMembers,
@@ -55,6 +56,8 @@ export class EmbeddedMember implements GroupMember {
   #isFenced = false
   #isAssigning = false
   #isStepping = false
+  /** The group's state in which there was nothing to do; looking at it again is not needed. */
+  #settled: GroupState | undefined
   #steps: Promise<void> = Promise.resolve()
   #failure: { readonly error: unknown } | undefined
   #leaving: Promise<void> | undefined
@@ -164,16 +167,23 @@ export class EmbeddedMember implements GroupMember {
   }
 
   #changed(): void {
-    this.#checkMembership()
-    this.#startSteps()
+    if (this.#settled === undefined || this.#group() !== this.#settled) {
+      this.#checkMembership()
+      this.#startSteps()
+    }
     this.#wait.wake()
+  }
+
+  /** The same object until it changes. */
+  #group(): GroupState {
+    return this.#parts.log.reads.group(this.#parts.subscription.group) ?? emptyGroup
   }
 
   #checkMembership(): void {
     if (this.#isFenced) return
-    const group = this.#parts.log.reads.group(this.#parts.subscription.group)
-    if (group !== undefined && findMember(group, this.#id) !== undefined) return
+    if (findMember(this.#group(), this.#id) !== undefined) return
     this.#isFenced = true
+    this.#settled = undefined
     // While `assigned` is being awaited, no other call may be made; `#take` makes this one after it.
     if (!this.#isAssigning) this.#loseAll()
   }
@@ -217,11 +227,12 @@ export class EmbeddedMember implements GroupMember {
   #nextStep(): (() => Promise<void>) | undefined {
     this.#checkMembership()
     if (this.#isFenced) return () => this.#enter()
-    const group = this.#parts.log.reads.group(this.#parts.subscription.group) ?? emptyGroup
+    const group = this.#group()
     const target = new Set(findMember(group, this.#id)?.target.map(partitionKey))
     const wanted = this.#held.all().filter((held) => !target.has(partitionKey(held)))
     if (wanted.length > 0) return () => this.#giveBack(wanted)
     if (takePartitions(group, this.#id).taken.length > 0) return () => this.#take()
+    this.#settled = group
     return undefined
   }
 

@@ -4,8 +4,10 @@ import { removeMembers } from './group-state.ts'
 import { isProcessGone, processHost } from './process-liveness.ts'
 import { SessionWatch } from './session-watch.ts'
 
-/** Beats in one timeout. */
+/** Beats in one timeout, at least. */
 const beatsPerTimeout = 10
+/** Also how soon an ended process is noticed, so it does not grow with the timeout. In milliseconds. */
+const longestInterval = 500
 
 /**
  * Keeps the session of one connection alive, and ends those of processes that died or hang. Works by the
@@ -23,7 +25,7 @@ export class SessionKeeper {
   /** `timeout` in milliseconds. */
   constructor(log: LogStorage, timeout: number) {
     this.#log = log
-    this.#interval = Math.max(1, timeout / beatsPerTimeout)
+    this.#interval = Math.max(1, Math.min(timeout / beatsPerTimeout, longestInterval))
     this.#watch = new SessionWatch(timeout, this.#interval)
   }
 
