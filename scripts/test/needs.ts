@@ -70,5 +70,8 @@ async function prepareRegistry(): Promise<Missing> {
 }
 
 function lastLine({ code, output }: CommandResult): string {
-  return output.trim().split('\n').at(-1) || `exit code ${code}`
+  const lines = output.split('\n').map((line) => line.trim())
+  // A script that crashed ends with its stack and Node's version, which say nothing here.
+  const telling = lines.filter((line) => !/^(|at .*|[{}]|code: .*|Node\.js v.*)$/.test(line))
+  return telling.at(-1) ?? `exit code ${code}`
 }
