@@ -82,9 +82,14 @@ export class WorkerPool {
     this.#isKilling = true
     for (const slot of this.#slots) {
       if (slot.process === undefined) continue
-      this.#options.logger.error({ worker: slot.number }, 'The worker did not stop in time and is killed.')
+      this.#options.logger.error({ worker: this.#name(slot) }, 'The worker did not stop in time and is killed.')
       slot.process.kill()
     }
+  }
+
+  /** As the worker's own log lines name it. */
+  #name({ number }: Slot): string {
+    return `${number}/${this.#options.count}`
   }
 
   #add(): void {
@@ -122,10 +127,10 @@ export class WorkerPool {
     if (judgement === 'restart') return this.#restartLater(slot, end)
     this.#codes.push(this.#isKilling && end.signal === 'SIGKILL' ? exitCodes.deadline : codeOfEnd(end))
     if (judgement === 'stop-all') {
-      this.#options.logger.error({ worker: slot.number, exitCode: end.code }, 'A worker failed; all workers stop.')
+      this.#options.logger.error({ worker: this.#name(slot), exitCode: end.code }, 'A worker failed; all workers stop.')
       this.stop()
     } else if (!this.#isStopping) {
-      this.#options.logger.warn({ worker: slot.number, exitCode: end.code }, 'A worker was stopped; it is not started again.')
+      this.#options.logger.warn({ worker: this.#name(slot), exitCode: end.code }, 'A worker was stopped; it is not started again.')
     }
     this.#finishIfOver()
   }
@@ -135,7 +140,7 @@ export class WorkerPool {
     slot.crashes = clock.now() - slot.startedAt >= healthyAfter ? 1 : slot.crashes + 1
     const delay = restartDelay(slot.crashes, clock.random())
     const reason = signal === null ? { exitCode: code } : { signal }
-    logger.error({ worker: slot.number, ...reason, restartInMs: delay }, 'A worker crashed; it is started again.')
+    logger.error({ worker: this.#name(slot), ...reason, restartInMs: delay }, 'A worker crashed; it is started again.')
     slot.cancelRestart = clock.after(delay, () => this.#start(slot))
   }
 
