@@ -17,6 +17,9 @@ interface Holder {
 
 const sqliteBusy = 5
 
+/** Locks end when their database is closed, and the garbage collector closes what nobody refers to. */
+const held = new Set<DatabaseSync>()
+
 /**
  * Takes a folder for this process alone, making it where it is missing. `name` tells apart several locks in one folder.
  *
@@ -37,6 +40,7 @@ export function lockFolder(folder: string, name: string): FolderLock {
     // The transaction writes nothing and is never ended: it is the lock.
     database.exec('begin exclusive')
     writeFileSync(pidFile, JSON.stringify({ pid: process.pid, host: hostname() } satisfies Holder))
+    held.add(database)
   } catch (error) {
     database?.close()
     if (isBusy(error)) throw locked(folder, readHolder(pidFile))
@@ -51,6 +55,7 @@ export function lockFolder(folder: string, name: string): FolderLock {
       if (database === undefined) return
       rmSync(pidFile, { force: true })
       database.close()
+      held.delete(database)
       database = undefined
     },
   }

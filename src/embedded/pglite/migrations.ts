@@ -57,6 +57,11 @@ function commitFunction(schema: string): string {
   ) returns int8[] language plpgsql set enable_seqscan = off as $function$
   declare
     matching int8;
+    -- How many of the states are new, changed, removed, and absent both before and after.
+    inserts int8;
+    updates int8;
+    deletes int8;
+    absences int8;
     new_versions int8[];
   begin
     select count(*) into matching
@@ -66,8 +71,8 @@ function commitFunction(schema: string): string {
     ) as given
     cross join lateral (
       select 1 from ${schema}.pollux_ledger as stored
-      where stored.service = in_service and stored.topic = given.topic and stored.partition = given.partition
-        and stored.epoch = given.epoch
+      where stored.service = in_service and stored.topic = given.topic
+        and stored.partition = given.partition and stored.epoch = given.epoch
       for update
     ) as locked;
     if matching <> cardinality(in_topics) then
@@ -78,71 +83,96 @@ function commitFunction(schema: string): string {
     select in_service, given.topic, given.partition, given.epoch, given.next, given.settled
     from unnest(in_topics, in_partitions, in_epochs, in_nexts, in_settled)
       as given (topic, partition, epoch, next, settled)
-    on conflict (service, topic, partition) do update set next = excluded.next, settled = excluded.settled;
+    on conflict (service, topic, partition)
+      do update set next = excluded.next, settled = excluded.settled;
 
-    select count(*) into matching
-    from (
-      select * from unnest(in_keys, in_versions) as given (key, version) where given.version > 0 order by given.key
-    ) as given
-    cross join lateral (
-      select 1 from ${schema}.pollux_state as stored
-      where stored.service = in_service and stored.key = given.key and stored.version = given.version
-      for update
-    ) as locked;
-    if matching <> (select count(*) from unnest(in_versions) as version where version > 0) then
-      raise exception 'conflict' using errcode = '${raised.conflict}';
+    if cardinality(in_keys) = 0 then
+      return '{}';
     end if;
 
-    if exists (
-      select from unnest(in_keys, in_values, in_versions) as given (key, value, version)
+    select
+      count(*) filter (where version = 0 and value is not null),
+      count(*) filter (where version > 0 and value is not null),
+      count(*) filter (where version > 0 and value is null),
+      count(*) filter (where version = 0 and value is null),
+      array_agg(
+        case when value is null then 0 else nextval('${schema}.pollux_state_version') end
+        order by place
+      )
+    into inserts, updates, deletes, absences, new_versions
+    from unnest(in_values, in_versions) with ordinality as given (value, version, place);
+
+    if updates + deletes > 0 then
+      select count(*) into matching
+      from (
+        select * from unnest(in_keys, in_versions) as given (key, version)
+        where given.version > 0
+        order by given.key
+      ) as given
+      cross join lateral (
+        select 1 from ${schema}.pollux_state as stored
+        where stored.service = in_service and stored.key = given.key
+          and stored.version = given.version
+        for update
+      ) as locked;
+      if matching <> updates + deletes then
+        raise exception 'conflict' using errcode = '${raised.conflict}';
+      end if;
+    end if;
+
+    if absences > 0 then
+      select count(*) into matching
+      from unnest(in_keys, in_values, in_versions) as given (key, value, version)
       cross join lateral (
         select 1 from ${schema}.pollux_state as stored
         where stored.service = in_service and stored.key = given.key
         limit 1
       ) as present
-      where given.version = 0 and given.value is null
-    ) then
-      raise exception 'conflict' using errcode = '${raised.conflict}';
+      where given.version = 0 and given.value is null;
+      if matching > 0 then
+        raise exception 'conflict' using errcode = '${raised.conflict}';
+      end if;
     end if;
 
-    select array_agg(
-      case when value is null then 0 else nextval('${schema}.pollux_state_version') end order by place
-    ) into new_versions
-    from unnest(in_values) with ordinality as given (value, place);
-
-    insert into ${schema}.pollux_state (service, key, value, version)
-    select in_service, given.key, given.value, given.new_version
-    from unnest(in_keys, in_values, in_versions, new_versions) as given (key, value, version, new_version)
-    where given.version = 0 and given.value is not null
-    order by given.key
-    on conflict do nothing;
-    get diagnostics matching = row_count;
-    if matching <> (
-      select count(*) from unnest(in_values, in_versions) as given (value, version)
+    if inserts > 0 then
+      insert into ${schema}.pollux_state (service, key, value, version)
+      select in_service, given.key, given.value, given.new_version
+      from unnest(in_keys, in_values, in_versions, new_versions)
+        as given (key, value, version, new_version)
       where given.version = 0 and given.value is not null
-    ) then
-      raise exception 'conflict' using errcode = '${raised.conflict}';
+      order by given.key
+      on conflict do nothing;
+      get diagnostics matching = row_count;
+      if matching <> inserts then
+        raise exception 'conflict' using errcode = '${raised.conflict}';
+      end if;
     end if;
 
-    -- These rows are there and locked, so each one is updated.
-    insert into ${schema}.pollux_state (service, key, value, version)
-    select in_service, given.key, given.value, given.new_version
-    from unnest(in_keys, in_values, in_versions, new_versions) as given (key, value, version, new_version)
-    where given.version > 0 and given.value is not null
-    on conflict (service, key) do update set value = excluded.value, version = excluded.version;
+    if updates > 0 then
+      -- These rows are there and locked, so each one is updated.
+      insert into ${schema}.pollux_state (service, key, value, version)
+      select in_service, given.key, given.value, given.new_version
+      from unnest(in_keys, in_values, in_versions, new_versions)
+        as given (key, value, version, new_version)
+      where given.version > 0 and given.value is not null
+      on conflict (service, key)
+        do update set value = excluded.value, version = excluded.version;
+    end if;
 
-    delete from ${schema}.pollux_state where ctid = any (array(
-      select found.id
-      from unnest(in_keys, in_values, in_versions) as given (key, value, version)
-      cross join lateral (
-        select stored.ctid as id from ${schema}.pollux_state as stored
-        where stored.service = in_service and stored.key = given.key
-        limit 1
-      ) as found
-      where given.version > 0 and given.value is null
-    ));
+    if deletes > 0 then
+      delete from ${schema}.pollux_state where ctid = any (array(
+        select found.id
+        from unnest(in_keys, in_values, in_versions) as given (key, value, version)
+        cross join lateral (
+          select stored.ctid as id from ${schema}.pollux_state as stored
+          where stored.service = in_service and stored.key = given.key
+          limit 1
+        ) as found
+        where given.version > 0 and given.value is null
+      ));
+    end if;
 
-    return coalesce(new_versions, '{}');
+    return new_versions;
   end
   $function$`
 }

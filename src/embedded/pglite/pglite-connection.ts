@@ -91,9 +91,10 @@ async function create(driver: Driver, data: string): Promise<PGlite> {
   }
 }
 
-/** Looks at the length of the write-ahead log once in so many statements. */
-const statementsPerLook = 200
-const walLimit = 64 * 1024 ** 2
+/** The write-ahead log may grow this long before it is cut; it is looked at once in a quarter of it. */
+const logLimit = 64 * 1024 ** 2
+/** About what a statement adds to the log beside its parameters. */
+const statementBytes = 16 * 1024
 
 /**
  * One PostgreSQL session. PGlite runs one statement at a time and makes the others wait, also for a transaction, so
@@ -102,7 +103,8 @@ const walLimit = 64 * 1024 ** 2
 class PgliteConnection implements SqlConnection {
   readonly #database: PGlite
   readonly #lock: FolderLock | undefined
-  #statements = 0
+  /** Bytes that statements may have added to the log since it was looked at. */
+  #unseen = 0
 
   constructor(database: PGlite, lock?: FolderLock) {
     this.#database = database
@@ -110,10 +112,11 @@ class PgliteConnection implements SqlConnection {
   }
 
   async query(text: string, params: readonly (string | null)[] = []): Promise<readonly SqlRow[]> {
-    const rows = await run(this.#database, text, params)
-    this.#statements += 1
-    if (this.#statements % statementsPerLook === 0) await this.#tidy()
-    return rows
+    for (const param of params) this.#unseen += param?.length ?? 0
+    this.#unseen += statementBytes
+    // Before the statement, so that a failure means that the statement was not run.
+    if (this.#unseen > logLimit / 4) await this.#tidy()
+    return run(this.#database, text, params)
   }
 
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
@@ -130,14 +133,15 @@ class PgliteConnection implements SqlConnection {
     }
   }
 
-  /** PGlite has none of PostgreSQL's background processes: nobody else cuts the log or cleans up dead rows. */
+  /** PGlite has none of PostgreSQL's background processes: nobody else cuts the log, or frees dead rows. */
   async #tidy(): Promise<void> {
+    this.#unseen = 0
     const [row] = await run(
       this.#database,
       'select (pg_current_wal_lsn() - redo_lsn)::int8 as length from pg_control_checkpoint()',
       [],
     )
-    if (readInteger(row?.length) < walLimit) return
+    if (readInteger(row?.length) < logLimit) return
     await run(this.#database, 'vacuum (analyze)', [])
     await run(this.#database, 'checkpoint', [])
   }
