@@ -32,6 +32,7 @@ export class Dispatcher {
   readonly #logger: Logger
   #running = 0
   #turnStart: number | undefined
+  #hasYielded = false
   #isDispatching = false
 
   constructor(parts: {
@@ -63,17 +64,22 @@ export class Dispatcher {
     this.#isDispatching = false
   }
 
-  /** True when the event loop has been ours for too long; the work then goes on in a turn of its own. */
+  /** True when the event loop has been ours for too long; dispatching then goes on in the next turn. */
   #mustYield(): boolean {
     const now = this.#clock.now()
     if (this.#turnStart === undefined) {
       this.#turnStart = now
-      this.#clock.after(0, () => {
-        this.#turnStart = undefined
-        this.dispatch()
-      })
+      this.#clock.after(0, () => this.#nextTurn())
     }
-    return now - this.#turnStart > longestTurn
+    this.#hasYielded = now - this.#turnStart > longestTurn
+    return this.#hasYielded
+  }
+
+  #nextTurn(): void {
+    this.#turnStart = undefined
+    if (!this.#hasYielded) return
+    this.#hasYielded = false
+    this.dispatch()
   }
 
   #start(work: Work): void {

@@ -22,16 +22,26 @@ export function encodeOutputs(service: Service, input: RawMessage, returned: unk
 }
 
 function encodeOutput(service: Service, identity: string, output: OutputMessage, index: number): OutgoingRecord {
-  const topic: AnyTopic | undefined = output?.topic
-  if (topic === undefined || !service.outputs.includes(topic)) throw undeclared(service, output)
-  const { fields } = output
-  const key = encodePart('key', topic, fields.key)
-  const value = encodePart('value', topic, fields.value)
-  const headers = encodeHeaders(topic, fields.headers)
-  if (!headers.some(({ name }) => name === 'id')) {
-    headers.push({ name: 'id', value: Buffer.from(outputId(identity, topic.name, index, key, value)) })
+  if (!service.outputs.includes(output?.topic)) throw undeclared(service, output)
+  const record = encodeRecord(output)
+  if (record.headers.some(({ name }) => name === 'id')) return record
+  const id = outputId(identity, index, record)
+  return { ...record, headers: [...record.headers, { name: 'id', value: Buffer.from(id) }] }
+}
+
+/**
+ * The bytes of a message made by `topic.message(…)`.
+ * @throws POLLUX_ENCODE_FAILED
+ */
+export function encodeRecord({ topic, fields }: OutputMessage): OutgoingRecord {
+  return {
+    topic: topic.name,
+    partition: fields.partition,
+    key: encodePart('key', topic, fields.key),
+    value: encodePart('value', topic, fields.value),
+    headers: encodeHeaders(topic, fields.headers),
+    timestamp: fields.timestamp,
   }
-  return { topic: topic.name, partition: fields.partition, key, value, headers, timestamp: fields.timestamp }
 }
 
 function undeclared(service: Service, output: unknown): PolluxError {
@@ -76,9 +86,8 @@ function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
  * can drop it. As a handler that runs again may come to another result, the content is part of it: one id never names
  * two contents.
  */
-function outputId(identity: string, topic: string, index: number, key: Buffer | null, value: Buffer | null): string {
-  const content = `${digest(key)} ${digest(value)}`
-  return hash('sha256', `${identity}${topic}\n${index}\n${content}`, 'base64url').slice(0, 27)
+function outputId(identity: string, index: number, { topic, key, value }: OutgoingRecord): string {
+  return hash('sha256', `${identity}${topic}\n${index}\n${digest(key)} ${digest(value)}`, 'base64url').slice(0, 27)
 }
 
 function digest(bytes: Buffer | null): string {

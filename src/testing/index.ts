@@ -1,0 +1,6 @@
+export { brokerContract } from './broker-contract.ts'
+export { eventually, within } from './eventually.ts'
+export { ManualClock } from './manual-clock.ts'
+export { memoryStore } from './memory-store.ts'
+export { storeContract } from './store-contract.ts'
+export { testRuntime, type TestRuntime, type TestRuntimeOptions } from './test-runtime.ts'

@@ -1,0 +1,150 @@
+import { embeddedBroker } from '../embedded/embedded-broker.ts'
+import { decodeMessage } from '../engine/message.ts'
+import { encodeRecord } from '../engine/outputs.ts'
+import type { Runtime, StopReport } from '../engine/runtime.ts'
+import { PolluxError } from '../errors.ts'
+import type { Message, RawMessage } from '../message.ts'
+import type { Broker } from '../ports/broker.ts'
+import { silent } from '../ports/logger.ts'
+import type { Store } from '../ports/store.ts'
+import { run, type RunOptions } from '../run.ts'
+import type { Service } from '../service.ts'
+import type { AnyTopic, MessageOf, OutputMessage } from '../topic.ts'
+import { eventually } from './eventually.ts'
+import { ManualClock } from './manual-clock.ts'
+import { memoryStore } from './memory-store.ts'
+
+/** Options of `testRuntime`: those of `run`, all with defaults fit for a test. */
+export interface TestRuntimeOptions extends Partial<RunOptions> {
+  readonly clock?: ManualClock
+}
+
+/** Services running in memory, under a clock that a test moves. */
+export interface TestRuntime extends AsyncDisposable {
+  readonly clock: ManualClock
+  readonly broker: Broker
+  readonly store: Store
+  /** Writes messages, in order. Resolves when they are acknowledged. */
+  send(...messages: readonly OutputMessage[]): Promise<void>
+  /**
+   * Resolves when all messages, outputs of services included, are handled and committed. Rejects with what stopped a
+   * partition or service; after ten seconds, too.
+   */
+  settled(): Promise<void>
+  /** All messages of a topic, by partition and offset. */
+  messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]>
+  /** The state that a service keeps for a key (as the key's codec takes it). */
+  state(service: Service, key: string | Buffer): Promise<unknown>
+  /** Drains and closes. */
+  stop(): Promise<StopReport>
+}
+
+/**
+ * Runs services in memory: no broker, no database, no timers. In-memory state is for tests only; `run` and
+ * `pollux run` want a real store.
+ */
+export async function testRuntime(
+  services: Service | readonly Service[],
+  options: TestRuntimeOptions = {},
+): Promise<TestRuntime> {
+  const clock = options.clock ?? new ManualClock()
+  const broker = options.broker ?? embeddedBroker({ clock })
+  const store = options.store ?? memoryStore()
+  const runtime = await run(services, {
+    logger: silent,
+    signals: false,
+    createTopics: true,
+    commitInterval: 0,
+    ...options,
+    broker,
+    store,
+    clock,
+  })
+  // A failure is told by `settled` and `stop`; a test that calls neither shall not be torn down by it.
+  runtime.done.catch(() => {})
+  return new InMemoryRuntime(Array.isArray(services) ? services : [services], runtime, broker, store, clock)
+}
+
+class InMemoryRuntime implements TestRuntime {
+  readonly clock: ManualClock
+  readonly broker: Broker
+  readonly store: Store
+  readonly #services: readonly Service[]
+  readonly #runtime: Runtime
+
+  constructor(services: readonly Service[], runtime: Runtime, broker: Broker, store: Store, clock: ManualClock) {
+    this.#services = services
+    this.#runtime = runtime
+    this.broker = broker
+    this.store = store
+    this.clock = clock
+  }
+
+  async send(...messages: readonly OutputMessage[]): Promise<void> {
+    const producer = await this.broker.producer()
+    try {
+      const [refusal] = await producer.send(messages.map(encodeRecord))
+      if (refusal !== undefined) throw refusal.error
+    } finally {
+      await producer.close()
+    }
+  }
+
+  async settled(): Promise<void> {
+    const failed = this.#runtime.done.then(() => {
+      throw new PolluxError('POLLUX_BROKER_CLOSED', 'The runtime has stopped.')
+    })
+    const settled = eventually('all messages are handled and committed', () => this.#isSettled(), {
+      deadline: 10_000,
+      every: 1,
+    })
+    await Promise.race([settled, failed])
+  }
+
+  /** Positions are read before the ends: equal means that nothing was left when the ends were read. */
+  async #isSettled(): Promise<boolean> {
+    const groups = await Promise.all(this.#services.map(({ name }) => this.broker.admin.group(name)))
+    const ranges = await Promise.all(
+      this.#services.map(({ inputs }) => this.broker.admin.ranges(inputs.map(({ name }) => name))),
+    )
+    return ranges.every((partitions, index) =>
+      partitions.every(({ topic, partition, latest }) =>
+        groups[index]?.offsets.some(
+          (committed) => committed.topic === topic && committed.partition === partition && committed.offset === latest,
+        ),
+      ),
+    )
+  }
+
+  async messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]> {
+    const records = await this.#records(topic)
+    const messages: Message[] = await Promise.all(records.map((record) => decodeMessage(record, topic)))
+    return messages as MessageOf<T>[]
+  }
+
+  async #records({ name }: AnyTopic): Promise<RawMessage[]> {
+    const ranges = await this.broker.admin.ranges([name])
+    const reader = await this.broker.reader(ranges.map(({ topic, partition, earliest }) => ({ topic, partition, offset: earliest })))
+    const wanted = ranges.reduce((sum, { earliest, latest }) => sum + latest - earliest, 0)
+    const records: RawMessage[] = []
+    try {
+      while (records.length < wanted) records.push(...(await reader.poll(1_000)))
+    } finally {
+      await reader.close()
+    }
+    return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
+  }
+
+  async state({ name, state }: Service, key: string | Buffer): Promise<unknown> {
+    const [row] = await this.store.load(name, [Buffer.from(key)])
+    return row === undefined || row.value === null ? undefined : state?.decode(row.value)
+  }
+
+  stop(): Promise<StopReport> {
+    return this.#runtime.stop()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop().catch(() => {})
+  }
+}
