@@ -9,8 +9,9 @@ export interface Cursor extends TopicPartition {
 
 /** Bytes a fetch stops at, so that a great `max` does not fill the memory. One record is always let through. */
 const mostBytes = 16 * 1024 * 1024
-/** Records read at once; a chunk's bytes are known only after it was read. */
-const chunk = 500
+/** Records read at once at first; a chunk's bytes are known only after it was read. */
+const firstChunk = 32
+const largestChunk = 500
 
 /**
  * At most `max` records, from each cursor in turn. `missed` is told when a cursor stands before the log's first
@@ -27,7 +28,7 @@ export function fetchRecords(
   for (const cursor of cursors) {
     const { topic, partition } = cursor
     while (records.length < max && bytes < mostBytes) {
-      const wanted = Math.min(max - records.length, chunk)
+      const wanted = Math.min(max - records.length, nextChunk(records.length, bytes))
       let entries = log.read({ topic, partition }, cursor.position, wanted)
       if (entries[0]?.offset !== cursor.position) {
         // Nothing here, or a gap: only what retention removed leaves one.
@@ -52,6 +53,13 @@ export function fetchRecords(
 export function rotate<C extends Cursor>(cursors: C[]): void {
   const first = cursors.shift()
   if (first !== undefined) cursors.push(first)
+}
+
+/** As many as are likely to fit, by the size of those before. */
+function nextChunk(count: number, bytes: number): number {
+  if (count === 0) return firstChunk
+  const fitting = Math.ceil((mostBytes - bytes) / Math.max(1, bytes / count))
+  return Math.min(fitting, largestChunk)
 }
 
 function size({ key, value, headers }: LogEntry): number {
