@@ -89,6 +89,18 @@ export function yesNo(given: Declared<boolean>): Option<boolean> {
   }
 }
 
+/** A text without line breaks; without a default it may be left out. */
+export function text<Value extends string | undefined>(given: Declared<Value>): Option<Value> {
+  return {
+    help: given.help,
+    default: given.default,
+    shownDefault: given.default ?? 'none',
+    expected: 'a text that is not empty, on one line',
+    read: (value) =>
+      typeof value === 'string' && value.trim() !== '' && !/[\r\n]/.test(value) ? (value as Value) : undefined,
+  }
+}
+
 /** Collects what is wrong, so that everything can be said at once. */
 export class Problems {
   readonly #found: string[] = []

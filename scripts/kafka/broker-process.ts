@@ -24,7 +24,14 @@ export async function prepareBroker(port: number, brokers: number, index: number
       `${name}=[name=${username},password=${password}]`,
     ]),
   )
-  const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', join(folder, 'server.properties')]
+  const format = [
+    'kafka.tools.StorageTool',
+    'format',
+    '-t',
+    clusterId,
+    '-c',
+    join(folder, 'server.properties'),
+  ]
   const args = ['-cp', await classPath(), '-XX:TieredStopAtLevel=1', ...format, ...scram]
   const { code, output } = await runProgram(await findJava(), args)
   if (code !== 0) throw new Failure(`Kafka could not format ${folder}:\n${output.slice(-2000)}`)
@@ -74,7 +81,11 @@ async function isOurs(pid: number, port: number, index: number): Promise<boolean
 }
 
 /** Ends a broker: `SIGTERM` lets it hand over its partitions, `SIGKILL` is a crash. Returns once the process is gone. */
-export async function endBroker(port: number, index: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<boolean> {
+export async function endBroker(
+  port: number,
+  index: number,
+  signal: 'SIGTERM' | 'SIGKILL',
+): Promise<boolean> {
   const pid = await brokerPid(port, index)
   if (pid === undefined) return false
   process.kill(pid, signal)

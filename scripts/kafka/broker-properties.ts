@@ -1,10 +1,19 @@
 import { join } from 'node:path'
-import { brokerFolder, brokerPorts, certificatesFolder, testAccounts, testKeyPassword } from './layout.ts'
+import {
+  brokerFolder,
+  brokerPorts,
+  certificatesFolder,
+  testAccounts,
+  testKeyPassword,
+} from './layout.ts'
 
 /** The `server.properties` of one broker of a test cluster. */
 export function brokerProperties(port: number, brokers: number, index: number): string {
   const { plain, sasl, tls, controller } = brokerPorts(port, index)
-  const voters = Array.from({ length: brokers }, (_, i) => `${i + 1}@127.0.0.1:${brokerPorts(port, i + 1).controller}`)
+  const voters = Array.from(
+    { length: brokers },
+    (_, i) => `${i + 1}@127.0.0.1:${brokerPorts(port, i + 1).controller}`,
+  )
   const copies = Math.min(brokers, 3)
   const { owner, stranger } = testAccounts
   const store = certificatesFolder(port)

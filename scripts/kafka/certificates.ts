@@ -16,7 +16,16 @@ export async function makeCertificates(port: number, java: string): Promise<void
   await mkdir(folder, { recursive: true })
   const keytool = java === 'java' ? 'keytool' : join(dirname(java), 'keytool')
   const run = async (store: string, ...args: string[]): Promise<void> => {
-    const all = [...args, '-keystore', store, '-storepass', testKeyPassword, '-storetype', 'PKCS12', '-noprompt']
+    const all = [
+      ...args,
+      '-keystore',
+      store,
+      '-storepass',
+      testKeyPassword,
+      '-storetype',
+      'PKCS12',
+      '-noprompt',
+    ]
     const { code, output } = await runProgram(keytool, all, { cwd: folder })
     if (code !== 0) throw new Failure(`keytool could not make the test certificates: ${output}`)
   }

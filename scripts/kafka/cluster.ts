@@ -48,7 +48,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const had = await knownBrokers(port)
     if (running.length === had && running.length > 0) {
       if (brokers !== had && options.brokers !== undefined) {
-        throw new Failure(`A cluster of ${had} runs on port ${port} already. Stop it first: npm run kafka:stop`)
+        throw new Failure(
+          `A cluster of ${had} runs on port ${port} already. Stop it first: npm run kafka:stop`,
+        )
       }
       await awaitReady(port, had)
       return cluster(port, had, 'running')
@@ -59,7 +61,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 }
 
 function cluster(port: number, brokers: number, state: Cluster['state']): Cluster {
-  const bootstrap = Array.from({ length: brokers }, (_, i) => `127.0.0.1:${brokerPorts(port, i + 1).plain}`)
+  const bootstrap = Array.from(
+    { length: brokers },
+    (_, i) => `127.0.0.1:${brokerPorts(port, i + 1).plain}`,
+  )
   return { port, brokers, bootstrap, state }
 }
 
@@ -82,12 +87,17 @@ async function awaitReady(port: number, brokers: number, only?: number): Promise
   for (let index = only ?? 1; index <= (only ?? brokers); index++) {
     for (;;) {
       const answer = await probe(brokerPorts(port, index).plain)
-      if (answer.kind === 'kafka' && answer.nodes.length >= (only === undefined ? brokers : 1)) break
+      if (answer.kind === 'kafka' && answer.nodes.length >= (only === undefined ? brokers : 1))
+        break
       if ((await brokerPid(port, index)) === undefined) {
-        throw new Failure(`Kafka broker ${index} ended while it was starting. Its log ends with:\n${await logTail(port, index)}`)
+        throw new Failure(
+          `Kafka broker ${index} ended while it was starting. Its log ends with:\n${await logTail(port, index)}`,
+        )
       }
       if (Date.now() > deadline) {
-        throw new Failure(`Kafka broker ${index} is not ready after 90 s. Its log ends with:\n${await logTail(port, index)}`)
+        throw new Failure(
+          `Kafka broker ${index} is not ready after 90 s. Its log ends with:\n${await logTail(port, index)}`,
+        )
       }
       await wait(100)
     }
@@ -123,7 +133,11 @@ export async function restartBroker(port: number, index: number): Promise<void> 
 
 export interface ClusterStatus {
   readonly port: number
-  readonly brokers: readonly { readonly index: number; readonly pid: number | undefined; readonly ready: boolean }[]
+  readonly brokers: readonly {
+    readonly index: number
+    readonly pid: number | undefined
+    readonly ready: boolean
+  }[]
   /** A broker answers on the port that these scripts did not start. */
   readonly foreign: boolean
 }
@@ -134,7 +148,8 @@ export async function clusterStatus(port = 9092): Promise<ClusterStatus> {
   const brokers = await Promise.all(
     Array.from({ length: known }, async (_, i) => {
       const pid = await brokerPid(port, i + 1)
-      const ready = pid !== undefined && (await probe(brokerPorts(port, i + 1).plain)).kind === 'kafka'
+      const ready =
+        pid !== undefined && (await probe(brokerPorts(port, i + 1).plain)).kind === 'kafka'
       return { index: i + 1, pid, ready }
     }),
   )
@@ -169,7 +184,9 @@ async function clearFolder(port: number): Promise<void> {
   const folder = clusterFolder(port)
   const names = await readdir(folder).catch(() => [])
   await Promise.all(
-    names.filter((name) => name.startsWith('broker-')).map((name) => rm(join(folder, name), { recursive: true })),
+    names
+      .filter((name) => name.startsWith('broker-'))
+      .map((name) => rm(join(folder, name), { recursive: true })),
   )
 }
 
@@ -188,7 +205,8 @@ async function withLock<Result>(port: number, task: () => Promise<Result>): Prom
     }
     const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
     if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true })
-    else if (Date.now() > deadline) throw new Failure(`Process ${holder} holds ${lock} for more than five minutes.`)
+    else if (Date.now() > deadline)
+      throw new Failure(`Process ${holder} holds ${lock} for more than five minutes.`)
     else await wait(100)
   }
   try {

@@ -30,7 +30,14 @@ export async function jarsFolder(): Promise<string> {
 
 async function fetchJars(folder: string): Promise<void> {
   const pom = join(import.meta.dirname, 'pom.xml')
-  const args = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${folder}`]
+  const args = [
+    '-q',
+    '-B',
+    '-f',
+    pom,
+    'dependency:copy-dependencies',
+    `-DoutputDirectory=${folder}`,
+  ]
   const { code, output } = await runProgram('mvn', args).catch((cause: unknown) => {
     throw new Failure(
       'Maven (mvn) is not installed; it fetches the Kafka broker. Install it, for example with ' +
@@ -46,7 +53,11 @@ async function fetchJars(folder: string): Promise<void> {
 export function runProgram(
   command: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly timeout?: number } = {},
+  options: {
+    readonly cwd?: string
+    readonly env?: NodeJS.ProcessEnv
+    readonly timeout?: number
+  } = {},
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -64,7 +75,8 @@ export function runProgram(
 /** The Java to run brokers with: `JAVA_HOME`'s, else the one on the path. Kafka 4 needs Java 17. */
 export async function findJava(): Promise<string> {
   const home = process.env['JAVA_HOME']
-  const java = home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java'
+  const java =
+    home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java'
   const { output } = await runProgram(java, ['-version']).catch((cause: unknown) => {
     throw new Failure(
       'Java is not installed; the Kafka broker needs version 17 or later. Install it, for example with ' +
@@ -74,5 +86,7 @@ export async function findJava(): Promise<string> {
   })
   const major = Number(/version "(\d+)/.exec(output)?.[1] ?? 0)
   if (major >= 17) return java
-  throw new Failure(`Kafka ${kafkaVersion} needs Java 17 or later, found ${output.split('\n')[0] ?? 'no version'}.`)
+  throw new Failure(
+    `Kafka ${kafkaVersion} needs Java 17 or later, found ${output.split('\n')[0] ?? 'no version'}.`,
+  )
 }

@@ -25,7 +25,8 @@ async function listeningSockets(port: number): Promise<Set<string>> {
     for (const line of text.split('\n').slice(1)) {
       const [, local = '', , state, , , , , , inode] = line.trim().split(/\s+/)
       // 0A is LISTEN.
-      if (state === '0A' && Number.parseInt(local.split(':')[1] ?? '', 16) === port) found.add(`socket:[${inode}]`)
+      if (state === '0A' && Number.parseInt(local.split(':')[1] ?? '', 16) === port)
+        found.add(`socket:[${inode}]`)
     }
   }
   return found

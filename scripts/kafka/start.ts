@@ -17,8 +17,12 @@ await runScript(async () => {
     ...(values.brokers === undefined ? {} : { brokers: Number(values.brokers) }),
   })
   const where = cluster.bootstrap.join(',')
-  if (cluster.state === 'foreign') console.log(`A Kafka broker that was not started here answers on ${where}; it is used as it is.`)
-  else if (cluster.state === 'running') console.log(`${brokerTitle} is running already on ${where}.`)
+  if (cluster.state === 'foreign')
+    console.log(
+      `A Kafka broker that was not started here answers on ${where}; it is used as it is.`,
+    )
+  else if (cluster.state === 'running')
+    console.log(`${brokerTitle} is running already on ${where}.`)
   else console.log(`${brokerTitle} is ready on ${where}.`)
   return 0
 })

@@ -13,8 +13,11 @@ await runScript(async () => {
     return 0
   }
   for (const { index, pid, ready } of status.brokers) {
-    const what = pid === undefined ? 'not running' : `process ${pid}, ${ready ? 'ready' : 'not ready'}`
-    console.log(`${brokerTitle} broker ${index} on 127.0.0.1:${brokerPorts(port, index).plain}: ${what}`)
+    const what =
+      pid === undefined ? 'not running' : `process ${pid}, ${ready ? 'ready' : 'not ready'}`
+    console.log(
+      `${brokerTitle} broker ${index} on 127.0.0.1:${brokerPorts(port, index).plain}: ${what}`,
+    )
   }
   if (status.brokers.length === 0) console.log(`${brokerTitle} is not running on port ${port}.`)
   return status.brokers.length > 0 && status.brokers.every(({ ready }) => ready) ? 0 : 3

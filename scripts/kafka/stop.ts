@@ -6,6 +6,10 @@ import { runScript } from './failure.ts'
 await runScript(async () => {
   const { values } = parseArgs({ options: { port: { type: 'string', default: '9092' } } })
   const stopped = await stopCluster(Number(values.port))
-  console.log(stopped === 0 ? `${brokerTitle} was not running on port ${values.port}.` : `${brokerTitle} stopped.`)
+  console.log(
+    stopped === 0
+      ? `${brokerTitle} was not running on port ${values.port}.`
+      : `${brokerTitle} stopped.`,
+  )
   return 0
 })

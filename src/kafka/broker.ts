@@ -1,0 +1,172 @@
+import { inspect } from 'node:util'
+import { PolluxError } from '../errors.ts'
+import type {
+  Broker,
+  BrokerAdmin,
+  BrokerProducer,
+  BrokerReader,
+  GroupListener,
+  GroupMember,
+  Position,
+  Subscription,
+} from '../ports/broker.ts'
+import type { Logger } from '../ports/logger.ts'
+import { type AdminConnection, KafkaAdmin } from './admin.ts'
+import type { ClientConfig, ClientConfigs } from './client-config.ts'
+import { type ConnectedClient, connectClient, type ConnectionContext, disconnectClient } from './connect-client.ts'
+import { type Driver, type DriverClient, type DriverConsumer, type DriverProducer, loadDriver } from './driver.ts'
+import { closedError } from './errors.ts'
+import { startPositions } from './lookups.ts'
+import { KafkaMember } from './member.ts'
+import type { KafkaPlainOptions } from './options.ts'
+import { KafkaProducer } from './producer.ts'
+import { KafkaReader } from './reader.ts'
+import type { Secrets } from './secrets.ts'
+import { Wake } from './wake.ts'
+
+interface Closable {
+  close(): Promise<void>
+}
+
+/** A connection to Kafka. Made by `kafka`. */
+export class KafkaBroker implements Broker {
+  readonly name: string
+  readonly admin: BrokerAdmin
+  readonly #configs: ClientConfigs
+  readonly #plain: KafkaPlainOptions
+  readonly #closed = new AbortController()
+  readonly #context: ConnectionContext
+  readonly #open = new Set<Closable>()
+  readonly #admin: KafkaAdmin
+  #base: Promise<Base> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(where: string, plain: KafkaPlainOptions, configs: ClientConfigs, secrets: Secrets, logger: Logger) {
+    this.name = `kafka ${where}`
+    this.#plain = plain
+    this.#configs = configs
+    this.#context = { where, logger, secrets, closed: this.#closed.signal }
+    this.#admin = new KafkaAdmin(() => this.#connection(), this.#context)
+    this.admin = this.#admin
+  }
+
+  async connect(): Promise<void> {
+    await this.#connection()
+  }
+
+  async join(subscription: Subscription, listener: GroupListener): Promise<GroupMember> {
+    const { driver, admin } = await this.#connection()
+    await this.#admin.partitionsOf(subscription.topics)
+    const wake = new Wake()
+    const callbacks: { member?: KafkaMember } = {}
+    const config: ClientConfig = {
+      ...this.#configs.consumer(subscription.group),
+      queue_non_empty_cb: () => wake.signal(),
+      rebalance_cb: (...given: Parameters<KafkaMember['callbacks']['rebalance']>) =>
+        callbacks.member?.callbacks.rebalance(...given),
+      offset_commit_cb: (...given: Parameters<KafkaMember['callbacks']['committed']>) =>
+        callbacks.member?.callbacks.committed(...given),
+    }
+    const connected = await this.#client<DriverConsumer>(() => new driver.KafkaConsumer(config), subscription.logger)
+    const member: KafkaMember = new KafkaMember({
+      connected,
+      wake,
+      subscription,
+      listener,
+      context: { ...this.#context, logger: subscription.logger },
+      sessionTimeout: this.#plain.sessionTimeout,
+      starts: (consumer, partitions, signal) => startPositions(consumer, admin, partitions, subscription.start, signal),
+      left: () => this.#open.delete(closable),
+    })
+    const closable = { close: () => member.leave() }
+    callbacks.member = member
+    this.#open.add(closable)
+    member.subscribe()
+    return member
+  }
+
+  async producer(): Promise<BrokerProducer> {
+    const { driver } = await this.#connection()
+    const config = this.#configs.producer()
+    const connected = await this.#client<DriverProducer>(() => new driver.Producer(config), this.#context.logger)
+    const producer: KafkaProducer = new KafkaProducer(connected, this.#context, this.#configs.maxRecordBytes, () =>
+      this.#open.delete(producer),
+    )
+    this.#open.add(producer)
+    return producer
+  }
+
+  async reader(from: readonly Position[]): Promise<BrokerReader> {
+    const { driver } = await this.#connection()
+    await this.#admin.partitionsOf([...new Set(from.map(({ topic }) => topic))])
+    const wake = new Wake()
+    const config: ClientConfig = {
+      ...this.#configs.reader(`pollux-reader-${process.pid}-${Date.now()}`),
+      queue_non_empty_cb: () => wake.signal(),
+    }
+    const connected = await this.#client<DriverConsumer>(() => new driver.KafkaConsumer(config), this.#context.logger)
+    const reader: KafkaReader = new KafkaReader(connected, wake, from, this.#context, () => this.#open.delete(reader))
+    this.#open.add(reader)
+    return reader
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    // Members first: while they give up their partitions, their owner sends and looks things up.
+    const members = [...this.#open].filter((one) => !(one instanceof KafkaProducer) && !(one instanceof KafkaReader))
+    await Promise.all(members.map((one) => one.close()))
+    this.#closed.abort()
+    await Promise.all([...this.#open].map((one) => one.close()))
+    const base = await this.#base?.catch(() => undefined)
+    if (base !== undefined) await disconnectClient(base.client, 5_000)
+  }
+
+  /** The client that lookups go through; made at the first need. */
+  async #connection(): Promise<Base> {
+    if (this.#closing !== undefined) throw closedError(`The connection ${this.name}`)
+    this.#base ??= this.#openBase().catch((error: unknown) => {
+      this.#base = undefined
+      throw error
+    })
+    return await this.#base
+  }
+
+  async #openBase(): Promise<Base> {
+    const driver = await loadDriver()
+    // Shows what is wrong with any of the settings now, not when the first member joins.
+    new driver.KafkaConsumer(this.#configs.consumer('pollux-check'))
+    const make = (): DriverProducer => new driver.Producer(this.#configs.admin())
+    const { client } = await connectClient(make, this.#context, this.#plain.connectTimeout)
+    return { driver, client, admin: driver.AdminClient.createFrom(client) }
+  }
+
+  /** Another client, once the first has shown that settings and account are right: outages are waited out. */
+  async #client<Client extends DriverClient>(make: () => Client, logger: Logger): Promise<ConnectedClient<Client>> {
+    for (;;) {
+      try {
+        const connected = await connectClient(make, { ...this.#context, logger }, this.#plain.connectTimeout)
+        if (this.#closing === undefined) return connected
+        await disconnectClient(connected.client, 5_000)
+      } catch (error: unknown) {
+        if (!PolluxError.is(error, 'POLLUX_BROKER_UNREACHABLE')) throw error
+      }
+      if (this.#closing !== undefined) throw closedError(`The connection ${this.name}`)
+    }
+  }
+
+  toJSON(): object {
+    return { name: this.name }
+  }
+
+  [inspect.custom](): string {
+    return `KafkaBroker { ${this.name} }`
+  }
+}
+
+interface Base extends AdminConnection {
+  readonly driver: Driver
+}
