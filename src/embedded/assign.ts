@@ -35,12 +35,16 @@ export function assign(
   for (const partition of free) {
     const eligible = loads.filter(({ topics }) => topics.has(partition.topic))
     const [least] = eligible.toSorted(
-      (one, other) => one.parts.size - other.parts.size || count(one, partition.topic) - count(other, partition.topic),
+      (one, other) =>
+        one.parts.size - other.parts.size ||
+        count(one, partition.topic) - count(other, partition.topic),
     )
     if (least !== undefined) give(least, partition)
   }
   while (evenOut(loads));
-  return new Map(loads.map(({ id, parts }) => [id, [...parts.values()].toSorted(comparePartitions)]))
+  return new Map(
+    loads.map(({ id, parts }) => [id, [...parts.values()].toSorted(comparePartitions)]),
+  )
 }
 
 function toLoad({ id, topics, current }: Subscriber): Load {
@@ -63,7 +67,8 @@ function keepCurrent(
   const current = new Map(members.map((member) => [member.id, member.current]))
   for (const load of loads) {
     for (const partition of current.get(load.id) ?? []) {
-      if (load.topics.has(partition.topic) && free.delete(partitionKey(partition))) give(load, partition)
+      if (load.topics.has(partition.topic) && free.delete(partitionKey(partition)))
+        give(load, partition)
     }
   }
   const takers = (topic: string): number => loads.filter(({ topics }) => topics.has(topic)).length
@@ -115,7 +120,9 @@ function canGive(giver: Load, taker: Load): boolean {
 /** Moves what the giver did not have before, else what spreads the topics best. */
 function move(giver: Load, taker: Load): void {
   const rank = (partition: TopicPartition): number =>
-    (giver.had.has(partitionKey(partition)) ? 0 : 1e9) + count(giver, partition.topic) - count(taker, partition.topic)
+    (giver.had.has(partitionKey(partition)) ? 0 : 1e9) +
+    count(giver, partition.topic) -
+    count(taker, partition.topic)
   const [best] = [...giver.parts.values()]
     .filter(({ topic }) => taker.topics.has(topic))
     .toSorted((one, other) => rank(other) - rank(one) || comparePartitions(other, one))
@@ -126,7 +133,10 @@ function move(giver: Load, taker: Load): void {
 }
 
 function give(load: Load, partition: TopicPartition): void {
-  load.parts.set(partitionKey(partition), { topic: partition.topic, partition: partition.partition })
+  load.parts.set(partitionKey(partition), {
+    topic: partition.topic,
+    partition: partition.partition,
+  })
   load.counts.set(partition.topic, count(load, partition.topic) + 1)
 }
 

@@ -73,7 +73,8 @@ export class EmbeddedAdmin implements BrokerAdmin {
     await this.#parts.expireEnded()
     const group = reads.group(name)
     const offsets = reads.offsets(name)
-    if (group === undefined && offsets.length === 0) return { group: name, state: 'Dead', members: [], offsets: [] }
+    if (group === undefined && offsets.length === 0)
+      return { group: name, state: 'Dead', members: [], offsets: [] }
     const { members } = group ?? emptyGroup
     return {
       group: name,

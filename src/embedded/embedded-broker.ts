@@ -75,7 +75,8 @@ export function embeddedBroker(options: EmbeddedBrokerOptions = {}): Broker {
   if (folder !== undefined && (typeof folder !== 'string' || folder === '')) {
     problems.add(`folder: expected a path, found ${shown(folder)}`)
   }
-  if (folder !== undefined && memory !== undefined) problems.add('memory: expected none beside a folder')
+  if (folder !== undefined && memory !== undefined)
+    problems.add('memory: expected none beside a folder')
   problems.throwIfAny('The embedded broker cannot start')
   const log = folder === undefined ? (memory ?? new MemoryLog()) : new SqliteLog(folder)
   return new EmbeddedBroker(log, clock, settings)
@@ -129,7 +130,9 @@ class EmbeddedBroker implements Broker {
   async producer(): Promise<BrokerProducer> {
     const log = await this.#open()
     const { maxRecordBytes } = this.#settings
-    const producer = new EmbeddedProducer(log, this.#clock, maxRecordBytes, (it) => this.#others.delete(it))
+    const producer = new EmbeddedProducer(log, this.#clock, maxRecordBytes, (it) =>
+      this.#others.delete(it),
+    )
     this.#others.add(producer)
     return producer
   }
@@ -139,8 +142,11 @@ class EmbeddedBroker implements Broker {
     checkPositions(from)
     const topics = knownTopics(log.reads, [...new Set(from.map(({ topic }) => topic))])
     const counts = new Map(topics.map(({ name, partitions }) => [name, partitions]))
-    const foreign = from.filter(({ topic, partition }) => !(partition >= 0 && partition < (counts.get(topic) ?? 0)))
-    if (foreign.length > 0) throw unknownTopics(foreign.map(({ topic, partition }) => `${topic}/${partition}`))
+    const foreign = from.filter(
+      ({ topic, partition }) => !(partition >= 0 && partition < (counts.get(topic) ?? 0)),
+    )
+    if (foreign.length > 0)
+      throw unknownTopics(foreign.map(({ topic, partition }) => `${topic}/${partition}`))
     await trimTopics(log, topics, this.#clock.now())
     const reader = new EmbeddedReader(log, from, this.#clock, (it) => this.#others.delete(it))
     this.#others.add(reader)
@@ -172,7 +178,11 @@ class EmbeddedBroker implements Broker {
     return this.#log
   }
 
-  async #join(log: LogStorage, subscription: Subscription, listener: GroupListener): Promise<GroupMember> {
+  async #join(
+    log: LogStorage,
+    subscription: Subscription,
+    listener: GroupListener,
+  ): Promise<GroupMember> {
     // Members that a killed process left behind would hold their partitions until the timeout.
     await this.#sessions.expireEnded()
     const member = await EmbeddedMember.join({
@@ -191,7 +201,8 @@ class EmbeddedBroker implements Broker {
 /** @throws POLLUX_OPTION_INVALID */
 function checkSubscription({ group, topics }: Subscription): void {
   const problems = new Problems()
-  if (typeof group !== 'string' || group === '') problems.add(`group: expected a name, found ${shown(group)}`)
+  if (typeof group !== 'string' || group === '')
+    problems.add(`group: expected a name, found ${shown(group)}`)
   if (topics.length === 0) problems.add('topics: expected at least one, found none')
   problems.throwIfAny('Nobody can join this way')
 }

@@ -242,8 +242,17 @@ export class EmbeddedMember implements GroupMember {
     const id = newMemberId()
     await log.write((tables) => {
       tables.saveSession(session)
-      const member = { id, session: session.id, clientId: 'pollux', host: hostname(), topics: [...new Set(topics)] }
-      tables.saveGroup(name, addMember(tables.group(name) ?? emptyGroup, member, countPartitions(tables)))
+      const member = {
+        id,
+        session: session.id,
+        clientId: 'pollux',
+        host: hostname(),
+        topics: [...new Set(topics)],
+      }
+      tables.saveGroup(
+        name,
+        addMember(tables.group(name) ?? emptyGroup, member, countPartitions(tables)),
+      )
     })
     this.#id = id
     this.#isFenced = false
@@ -276,7 +285,10 @@ export class EmbeddedMember implements GroupMember {
       one.position = chosen.get(partitionKey(one)) ?? one.position
       one.phase = 'reading'
     }
-    subscription.logger.debug({ partitions: stillHeld.map(partitionKey) }, 'Partitions were assigned.')
+    subscription.logger.debug(
+      { partitions: stillHeld.map(partitionKey) },
+      'Partitions were assigned.',
+    )
     this.#wait.wake()
   }
 
@@ -288,11 +300,17 @@ export class EmbeddedMember implements GroupMember {
     const { group, taken } = takePartitions(tables.group(subscription.group) ?? emptyGroup, id)
     if (taken.length === 0) return []
     tables.saveGroup(subscription.group, group)
-    const offsets = new Map(tables.offsets(subscription.group).map((one) => [partitionKey(one), one.offset]))
+    const offsets = new Map(
+      tables.offsets(subscription.group).map((one) => [partitionKey(one), one.offset]),
+    )
     return taken.map((partition) => {
       trimPartition(tables, knownTopic(tables, partition.topic), partition.partition, clock.now())
       const committed = offsets.get(partitionKey(partition))
-      const { start, warning } = startPosition(committed, tables.range(partition), subscription.start)
+      const { start, warning } = startPosition(
+        committed,
+        tables.range(partition),
+        subscription.start,
+      )
       return { assigned: { ...partition, committed, start }, warning }
     })
   }
@@ -327,12 +345,18 @@ export class EmbeddedMember implements GroupMember {
 
   #gather(max: number): readonly RawMessage[] {
     if (this.#isFenced) return []
-    return fetchRecords(this.#parts.log.reads, this.#held.readable(), max, (...gap) => this.#missed(...gap))
+    return fetchRecords(this.#parts.log.reads, this.#held.readable(), max, (...gap) =>
+      this.#missed(...gap),
+    )
   }
 
   #missed(cursor: Cursor, earliest: number): number {
     const { log, subscription } = this.#parts
-    const { start, warning } = startPosition(cursor.position, log.reads.range(cursor), subscription.start)
+    const { start, warning } = startPosition(
+      cursor.position,
+      log.reads.range(cursor),
+      subscription.start,
+    )
     if (warning !== undefined) subscription.logger.warn({ ...names([cursor])[0], start }, warning)
     return Math.max(start, earliest)
   }

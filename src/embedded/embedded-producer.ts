@@ -46,14 +46,19 @@ export class EmbeddedProducer implements BrokerProducer {
       if (error === undefined) accepted.push({ index, ...prepared(record, now) })
       else refusals.push({ index, error })
     }
-    if (accepted.length > 0) refusals.push(...(await this.#log.write((log) => this.#append(log, accepted, now))))
+    if (accepted.length > 0)
+      refusals.push(...(await this.#log.write((log) => this.#append(log, accepted, now))))
     return refusals.toSorted((one, other) => one.index - other.index)
   }
 
   check(record: OutgoingRecord): Error | undefined {
     const bytes = size(record)
     if (bytes > this.#maxRecordBytes) {
-      return refused(record, `at most ${this.#maxRecordBytes} bytes of key, value and headers`, `${bytes} bytes`)
+      return refused(
+        record,
+        `at most ${this.#maxRecordBytes} bytes of key, value and headers`,
+        `${bytes} bytes`,
+      )
     }
     const { timestamp, partition } = record
     if (timestamp !== undefined && (!Number.isSafeInteger(timestamp) || timestamp < 0)) {
@@ -72,13 +77,19 @@ export class EmbeddedProducer implements BrokerProducer {
 
   #append(log: LogWrites, accepted: readonly Accepted[], now: number): readonly Refusal[] {
     const refusals: Refusal[] = []
-    const groups = new Map<string, { topic: StoredTopic; partition: number; records: StoredRecord[] }>()
+    const groups = new Map<
+      string,
+      { topic: StoredTopic; partition: number; records: StoredRecord[] }
+    >()
     this.#sticky.startBatch()
     for (const one of accepted) {
       const topic = log.topic(one.topic)
       const partition = topic === undefined ? undefined : this.#choose(one, topic)
       if (topic === undefined || partition === undefined) {
-        refusals.push({ index: one.index, error: topic === undefined ? unknownTopics([one.topic]) : noPartition(one, topic) })
+        refusals.push({
+          index: one.index,
+          error: topic === undefined ? unknownTopics([one.topic]) : noPartition(one, topic),
+        })
         continue
       }
       const name = `${topic.name}/${partition}`
@@ -109,20 +120,29 @@ function prepared(record: OutgoingRecord, now: number): Omit<Accepted, 'index'> 
 
 function size({ key, value, headers }: OutgoingRecord): number {
   let bytes = (key?.length ?? 0) + (value?.length ?? 0)
-  for (const header of headers) bytes += Buffer.byteLength(header.name) + (header.value?.length ?? 0)
+  for (const header of headers)
+    bytes += Buffer.byteLength(header.name) + (header.value?.length ?? 0)
   return bytes
 }
 
 function noPartition({ partition }: Accepted, { name, partitions }: StoredTopic): PolluxError {
-  return new PolluxError('POLLUX_OUTPUT_REFUSED', `Topic ${shown(name)} does not have this partition.`, {
-    expected: `a partition from 0 to ${partitions - 1}`,
-    found: shown(partition),
-  })
+  return new PolluxError(
+    'POLLUX_OUTPUT_REFUSED',
+    `Topic ${shown(name)} does not have this partition.`,
+    {
+      expected: `a partition from 0 to ${partitions - 1}`,
+      found: shown(partition),
+    },
+  )
 }
 
 function refused({ topic }: OutgoingRecord, expected: string, found: string): PolluxError {
-  return new PolluxError('POLLUX_OUTPUT_REFUSED', `A record for topic ${shown(topic)} cannot be written.`, {
-    expected,
-    found,
-  })
+  return new PolluxError(
+    'POLLUX_OUTPUT_REFUSED',
+    `A record for topic ${shown(topic)} cannot be written.`,
+    {
+      expected,
+      found,
+    },
+  )
 }

@@ -15,9 +15,18 @@ export class EmbeddedReader implements BrokerReader {
   #cursors: Cursor[]
   #isClosed = false
 
-  constructor(log: LogStorage, from: readonly Position[], clock: Clock, closed: (reader: EmbeddedReader) => void) {
+  constructor(
+    log: LogStorage,
+    from: readonly Position[],
+    clock: Clock,
+    closed: (reader: EmbeddedReader) => void,
+  ) {
     this.#log = log
-    this.#cursors = from.map(({ topic, partition, offset }) => ({ topic, partition, position: offset }))
+    this.#cursors = from.map(({ topic, partition, offset }) => ({
+      topic,
+      partition,
+      position: offset,
+    }))
     this.#wait = new PollWait(clock, (max) => this.#gather(max))
     this.#stopListening = log.onChange(() => this.#wait.wake())
     this.#closed = () => closed(this)

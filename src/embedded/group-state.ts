@@ -41,7 +41,10 @@ export function addMember(
   partitionCount: PartitionCount,
 ): GroupState {
   const added: MemberState = { ...member, owned: [], target: [] }
-  return withTargets({ generation: group.generation + 1, members: [...group.members, added] }, partitionCount)
+  return withTargets(
+    { generation: group.generation + 1, members: [...group.members, added] },
+    partitionCount,
+  )
 }
 
 /** The group without some members, and new targets; the same object when there was none of them. */
@@ -99,7 +102,10 @@ export function stateName({ members }: GroupState): 'Empty' | 'Stable' | 'Prepar
   if (members.length === 0) return 'Empty'
   const isSettled = members.every(({ owned, target }) => {
     const names = new Set(owned.map(partitionKey))
-    return names.size === target.length && target.every((partition) => names.has(partitionKey(partition)))
+    return (
+      names.size === target.length &&
+      target.every((partition) => names.has(partitionKey(partition)))
+    )
   })
   return isSettled ? 'Stable' : 'PreparingRebalance'
 }
@@ -111,7 +117,11 @@ function withTargets(group: GroupState, partitionCount: PartitionCount): GroupSt
   )
   // Targets, not what is owned now, are the base: a partition on its way to somebody stays on its way.
   const targets = assign(
-    group.members.map(({ id, topics: subscribed, target }) => ({ id, topics: subscribed, current: target })),
+    group.members.map(({ id, topics: subscribed, target }) => ({
+      id,
+      topics: subscribed,
+      current: target,
+    })),
     partitions,
   )
   return {
@@ -121,5 +131,8 @@ function withTargets(group: GroupState, partitionCount: PartitionCount): GroupSt
 }
 
 function replace(group: GroupState, changed: MemberState): GroupState {
-  return { ...group, members: group.members.map((member) => (member.id === changed.id ? changed : member)) }
+  return {
+    ...group,
+    members: group.members.map((member) => (member.id === changed.id ? changed : member)),
+  }
 }

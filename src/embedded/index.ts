@@ -1,8 +1,8 @@
 export {
-  embeddedBroker,
-  embeddedBrokerOptions,
   type EmbeddedBrokerOptions,
   type EmbeddedBrokerSettings,
+  embeddedBroker,
+  embeddedBrokerOptions,
   sharedMemory,
 } from './embedded-broker.ts'
 export type { MemoryLog } from './memory-log.ts'

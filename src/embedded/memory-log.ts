@@ -1,7 +1,15 @@
 import type { Header } from '../message.ts'
 import type { LogRange, Position, TopicPartition } from '../ports/broker.ts'
 import type { GroupState } from './group-state.ts'
-import type { LogEntry, LogReads, LogStorage, LogWrites, Session, StoredRecord, StoredTopic } from './log-storage.ts'
+import type {
+  LogEntry,
+  LogReads,
+  LogStorage,
+  LogWrites,
+  Session,
+  StoredRecord,
+  StoredTopic,
+} from './log-storage.ts'
 import { partitionKey } from './partition-key.ts'
 import { sortedPositions } from './positions.ts'
 
@@ -135,7 +143,9 @@ class PartitionLog {
     const entries: LogEntry[] = []
     for (let at = from; at < end; at += 1) {
       // Copied, so that a reader that changes its bytes does not change the log.
-      const { timestamp, key, value, headers } = copied(this.#records[at - this.#base] as StoredRecord)
+      const { timestamp, key, value, headers } = copied(
+        this.#records[at - this.#base] as StoredRecord,
+      )
       entries.push({ offset: at, timestamp, key, value, headers })
     }
     return entries

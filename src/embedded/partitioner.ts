@@ -15,7 +15,11 @@ export function murmur2(data: Uint8Array): number {
   const tail = length & ~3
   let hash = seed ^ length
   for (let index = 0; index < tail; index += 4) {
-    let word = byte(data, index) | (byte(data, index + 1) << 8) | (byte(data, index + 2) << 16) | (byte(data, index + 3) << 24)
+    let word =
+      byte(data, index) |
+      (byte(data, index + 1) << 8) |
+      (byte(data, index + 2) << 16) |
+      (byte(data, index + 3) << 24)
     word = Math.imul(word, multiplier)
     word ^= word >>> 24
     hash = Math.imul(hash, multiplier) ^ Math.imul(word, multiplier)

@@ -11,9 +11,13 @@ export function sortedPositions(positions: Iterable<Position>): Position[] {
 export function checkPositions(positions: readonly Position[]): void {
   for (const { topic, partition, offset } of positions) {
     if (Number.isSafeInteger(offset) && offset >= 0) continue
-    throw new PolluxError('POLLUX_OFFSET_UNSAFE', `This is not an offset of ${topic}/${partition}.`, {
-      expected: 'a whole number from 0 to 2^53 - 1',
-      found: shown(offset),
-    })
+    throw new PolluxError(
+      'POLLUX_OFFSET_UNSAFE',
+      `This is not an offset of ${topic}/${partition}.`,
+      {
+        expected: 'a whole number from 0 to 2^53 - 1',
+        found: shown(offset),
+      },
+    )
   }
 }

@@ -11,14 +11,24 @@ export interface RetentionCase {
 }
 
 /** The first offset to keep. Only the log's beginning goes: a younger record keeps all that come after it. */
-export function firstKept({ range, retentionRecords, firstYoung, hasAgeLimit }: RetentionCase): number {
+export function firstKept({
+  range,
+  retentionRecords,
+  firstYoung,
+  hasAgeLimit,
+}: RetentionCase): number {
   const byCount = retentionRecords === undefined ? range.earliest : range.latest - retentionRecords
   const byAge = hasAgeLimit ? (firstYoung ?? range.latest) : range.earliest
   return Math.max(range.earliest, byCount, byAge)
 }
 
 /** Removes what a topic's settings do not keep, inside a transaction. */
-export function trimPartition(log: LogWrites, topic: StoredTopic, partition: number, now: number): void {
+export function trimPartition(
+  log: LogWrites,
+  topic: StoredTopic,
+  partition: number,
+  now: number,
+): void {
   const { name, retentionMs, retentionRecords } = topic
   if (!hasRetention(topic)) return
   const place = { topic: name, partition }
@@ -30,7 +40,11 @@ export function trimPartition(log: LogWrites, topic: StoredTopic, partition: num
 }
 
 /** Trims all partitions of these topics. Appending trims too; this is for those that nobody writes to. */
-export async function trimTopics(log: LogStorage, topics: readonly StoredTopic[], now: number): Promise<void> {
+export async function trimTopics(
+  log: LogStorage,
+  topics: readonly StoredTopic[],
+  now: number,
+): Promise<void> {
   const limited = topics.filter(hasRetention)
   if (limited.length === 0) return
   await log.write((tables) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { LogStorage, LogWrites, Session } from './log-storage.ts'
 import { removeMembers } from './group-state.ts'
+import type { LogStorage, LogWrites, Session } from './log-storage.ts'
 import { isProcessGone, processHost } from './process-liveness.ts'
 import { SessionWatch } from './session-watch.ts'
 
@@ -75,7 +75,9 @@ export class SessionKeeper {
 /** Removes sessions that have not beaten since they were judged, and their members. */
 export function endSessions(log: LogWrites, dead: readonly Session[]): void {
   const beats = new Map(log.sessions().map((session) => [session.id, session.beats]))
-  const ended = new Set(dead.filter((session) => beats.get(session.id) === session.beats).map(({ id }) => id))
+  const ended = new Set(
+    dead.filter((session) => beats.get(session.id) === session.beats).map(({ id }) => id),
+  )
   if (ended.size === 0) return
   for (const id of ended) log.removeSession(id)
   for (const name of log.groupNames()) {

@@ -17,20 +17,36 @@ export function isBusy(error: unknown): boolean {
 export function toPolluxError(error: unknown, file: string): PolluxError {
   if (PolluxError.is(error)) return error
   if (hasCode(error) && error.code === 'ERR_OUT_OF_RANGE') {
-    return new PolluxError('POLLUX_OFFSET_UNSAFE', `${file} holds a number that would be rounded.`, {
-      expected: 'numbers up to 2^53 - 1',
-      cause: error,
-    })
+    return new PolluxError(
+      'POLLUX_OFFSET_UNSAFE',
+      `${file} holds a number that would be rounded.`,
+      {
+        expected: 'numbers up to 2^53 - 1',
+        cause: error,
+      },
+    )
   }
   const code = resultCode(error)
-  if (code === corrupt || code === notADatabase || error instanceof RangeError || error instanceof SyntaxError) {
-    return new PolluxError('POLLUX_FOLDER_INVALID', `${file} is damaged, or is not a log of the embedded broker.`, {
-      found: `"${errorText(error)}"`,
-      hint: 'Move the folder away to start with an empty log.',
-      cause: error,
-    })
+  if (
+    code === corrupt ||
+    code === notADatabase ||
+    error instanceof RangeError ||
+    error instanceof SyntaxError
+  ) {
+    return new PolluxError(
+      'POLLUX_FOLDER_INVALID',
+      `${file} is damaged, or is not a log of the embedded broker.`,
+      {
+        found: `"${errorText(error)}"`,
+        hint: 'Move the folder away to start with an empty log.',
+        cause: error,
+      },
+    )
   }
-  if (code === cannotOpen || hasCode(error) && /^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST|ENOENT)$/.test(error.code)) {
+  if (
+    code === cannotOpen ||
+    (hasCode(error) && /^(EACCES|EPERM|EROFS|ENOTDIR|EEXIST|ENOENT)$/.test(error.code))
+  ) {
     return new PolluxError('POLLUX_FOLDER_INVALID', `${file} cannot be opened or made.`, {
       expected: 'a folder that this user may write to',
       found: `"${errorText(error)}"`,
@@ -39,7 +55,9 @@ export function toPolluxError(error: unknown, file: string): PolluxError {
   }
   return new PolluxError('POLLUX_BROKER_REFUSED', `The embedded broker cannot use ${file}.`, {
     found: `"${errorText(error)}"`,
-    ...(code === full || (hasCode(error) && error.code === 'ENOSPC') ? { hint: 'Make room on the disk.' } : {}),
+    ...(code === full || (hasCode(error) && error.code === 'ENOSPC')
+      ? { hint: 'Make room on the disk.' }
+      : {}),
     cause: error,
   })
 }
@@ -51,5 +69,7 @@ function resultCode(error: unknown): number | undefined {
 }
 
 function hasCode(error: unknown): error is { readonly code: string } {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+  )
 }

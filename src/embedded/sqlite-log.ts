@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PolluxError } from '../errors.ts'
+import { guardedReads } from './guarded-reads.ts'
 import type { LogReads, LogStorage, LogWrites } from './log-storage.ts'
 import { isBusy, toPolluxError } from './sqlite-errors.ts'
 import { migrate } from './sqlite-schema.ts'
-import { guardedReads } from './guarded-reads.ts'
 import { SqliteTables } from './sqlite-tables.ts'
 
 /** How long opening waits for another process that holds the file, in milliseconds. */
@@ -107,10 +107,14 @@ export class SqliteLog implements LogStorage {
       } catch (error: unknown) {
         if (!isBusy(error)) throw toPolluxError(error, this.#file)
         if (performance.now() > deadline) {
-          throw new PolluxError('POLLUX_BROKER_UNREACHABLE', `Another process holds ${this.#file}.`, {
-            hint: 'Look for a process that is stopped in the middle of its work.',
-            cause: error,
-          })
+          throw new PolluxError(
+            'POLLUX_BROKER_UNREACHABLE',
+            `Another process holds ${this.#file}.`,
+            {
+              hint: 'Look for a process that is stopped in the middle of its work.',
+              cause: error,
+            },
+          )
         }
       }
       await sleep(retryDelay)
@@ -118,7 +122,8 @@ export class SqliteLog implements LogStorage {
   }
 
   #required(): Opened {
-    if (this.#opened === undefined) throw new PolluxError('POLLUX_BROKER_CLOSED', `${this.#file} is not open.`)
+    if (this.#opened === undefined)
+      throw new PolluxError('POLLUX_BROKER_CLOSED', `${this.#file} is not open.`)
     return this.#opened
   }
 
@@ -203,7 +208,9 @@ function openFile(folder: string, file: string): Opened {
   mkdirSync(folder, { recursive: true })
   const database = new DatabaseSync(file, { timeout: busyTimeout })
   try {
-    database.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma journal_size_limit = 67108864')
+    database.exec(
+      'pragma journal_mode = wal; pragma synchronous = normal; pragma journal_size_limit = 67108864',
+    )
     database.exec('begin immediate')
     migrate(database, file)
     database.exec('commit')

@@ -58,16 +58,21 @@ export function recordTable(id: number): string {
 export function migrate(database: DatabaseSync, file: string): void {
   const version = pragma(database, 'user_version')
   const application = pragma(database, 'application_id')
-  const tables = Number(database.prepare('select count(*) as count from sqlite_schema').get()?.count)
+  const tables = Number(
+    database.prepare('select count(*) as count from sqlite_schema').get()?.count,
+  )
   if (version === 0 && application === 0 && tables === 0) {
     database.exec(schema)
-    database.exec(`pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`)
+    database.exec(
+      `pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`,
+    )
     return
   }
   if (application === applicationId && version === schemaVersion) return
   throw new PolluxError('POLLUX_FOLDER_INVALID', `The embedded broker cannot use ${file}.`, {
     expected: `a log of format ${schemaVersion}`,
-    found: application === applicationId ? `format ${version}` : 'a database that Pollux did not make',
+    found:
+      application === applicationId ? `format ${version}` : 'a database that Pollux did not make',
     hint:
       application === applicationId
         ? 'Use the version of Pollux that wrote it, or another folder.'

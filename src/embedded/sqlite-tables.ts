@@ -58,7 +58,10 @@ export class SqliteTables implements LogWrites {
   }
 
   read(partition: TopicPartition, offset: number, max: number): readonly LogEntry[] {
-    const rows = this.#partition(partition).read.all(offset, max) as unknown as readonly (readonly unknown[])[]
+    const rows = this.#partition(partition).read.all(
+      offset,
+      max,
+    ) as unknown as readonly (readonly unknown[])[]
     return rows.map(toEntry)
   }
 
@@ -97,18 +100,30 @@ export class SqliteTables implements LogWrites {
   }
 
   sessions(): readonly Session[] {
-    return this.#all('select id, beats, pid, host from sessions order by id').map(({ id, beats, pid, host }) => ({
-      id: String(id),
-      beats: Number(beats),
-      pid: Number(pid),
-      host: String(host),
-    }))
+    return this.#all('select id, beats, pid, host from sessions order by id').map(
+      ({ id, beats, pid, host }) => ({
+        id: String(id),
+        beats: Number(beats),
+        pid: Number(pid),
+        host: String(host),
+      }),
+    )
   }
 
   addTopic({ name, partitions, retentionMs, retentionRecords }: StoredTopic): void {
-    this.#run('insert into topics values (?, ?, ?, ?)', name, partitions, retentionMs ?? null, retentionRecords ?? null)
+    this.#run(
+      'insert into topics values (?, ?, ?, ?)',
+      name,
+      partitions,
+      retentionMs ?? null,
+      retentionRecords ?? null,
+    )
     for (let partition = 0; partition < partitions; partition += 1) {
-      const added = this.#run('insert into partitions (topic, partition) values (?, ?)', name, partition)
+      const added = this.#run(
+        'insert into partitions (topic, partition) values (?, ?)',
+        name,
+        partition,
+      )
       this.#database.exec(recordTable(Number(added.lastInsertRowid)))
     }
   }
@@ -163,11 +178,19 @@ export class SqliteTables implements LogWrites {
   }
 
   saveSession({ id, beats, pid, host }: Session): void {
-    this.#run('insert into sessions values (?, ?, ?, ?) on conflict (id) do nothing', id, beats, pid, host)
+    this.#run(
+      'insert into sessions values (?, ?, ?, ?) on conflict (id) do nothing',
+      id,
+      beats,
+      pid,
+      host,
+    )
   }
 
   beat(session: string): boolean {
-    return Number(this.#run('update sessions set beats = beats + 1 where id = ?', session).changes) > 0
+    return (
+      Number(this.#run('update sessions set beats = beats + 1 where id = ?', session).changes) > 0
+    )
   }
 
   removeSession(session: string): void {
@@ -221,12 +244,19 @@ function preparePartition(database: DatabaseSync, id: number): PartitionStatemen
     id,
     read,
     insert: database.prepare(`insert into ${table} values (?, ?, ?, ?, ?)`),
-    first: database.prepare(`select "offset" from ${table} where timestamp >= ? order by "offset" limit 1`),
+    first: database.prepare(
+      `select "offset" from ${table} where timestamp >= ? order by "offset" limit 1`,
+    ),
     trim: database.prepare(`delete from ${table} where "offset" < ?`),
   }
 }
 
-function toTopic({ name, partitions, retention_ms: ms, retention_records: records }: Row): StoredTopic {
+function toTopic({
+  name,
+  partitions,
+  retention_ms: ms,
+  retention_records: records,
+}: Row): StoredTopic {
   return {
     name: String(name),
     partitions: Number(partitions),

@@ -13,7 +13,8 @@ export class StickyPartitions {
 
   /** The next record of each topic starts a new batch. */
   startBatch(): void {
-    for (const [topic, { partition }] of this.#topics) this.#topics.set(topic, { partition, bytes: batchBytes })
+    for (const [topic, { partition }] of this.#topics)
+      this.#topics.set(topic, { partition, bytes: batchBytes })
   }
 
   next(topic: string, partitions: number, bytes: number): number {
@@ -23,7 +24,9 @@ export class StickyPartitions {
       return current.partition
     }
     const partition =
-      current === undefined ? Math.floor(this.#random() * partitions) : (current.partition + 1) % partitions
+      current === undefined
+        ? Math.floor(this.#random() * partitions)
+        : (current.partition + 1) % partitions
     this.#topics.set(topic, { partition, bytes: bytes + 1 })
     return partition
   }

@@ -15,7 +15,9 @@ export function toStoredTopic({ name, partitions, config = {} }: NewTopic): Stor
   checkTopicName(name)
   const problems = new Problems()
   if (!Number.isInteger(partitions) || partitions < 1 || partitions > mostPartitions) {
-    problems.add(`partitions: expected a whole number from 1 to ${mostPartitions}, found ${shown(partitions)}`)
+    problems.add(
+      `partitions: expected a whole number from 1 to ${mostPartitions}, found ${shown(partitions)}`,
+    )
   }
   const retentionMs = readLimit(config, 'retention.ms', problems)
   const retentionRecords = readLimit(config, 'pollux.retention.records', problems)
@@ -32,6 +34,8 @@ function readLimit(
   if (text === undefined || String(text) === '-1') return undefined
   const number = /^\d{1,16}$/.test(String(text)) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(number)) return number
-  problems.add(`${name}: expected a whole number as text, or '-1' for no limit, found ${shown(text)}`)
+  problems.add(
+    `${name}: expected a whole number as text, or '-1' for no limit, found ${shown(text)}`,
+  )
   return undefined
 }

@@ -80,7 +80,8 @@ function skipReason(
   skips: readonly ContractSkip[],
   maxRecordBytes: number | undefined,
 ): string | undefined {
-  if (title.startsWith('case 17:') && maxRecordBytes === undefined) return 'maxRecordBytes is not given'
+  if (title.startsWith('case 17:') && maxRecordBytes === undefined)
+    return 'maxRecordBytes is not given'
   return skips.find(({ test }) => test === title)?.reason
 }
 

@@ -22,20 +22,28 @@ export async function eventually<T>(
   for (;;) {
     try {
       const seen = await look()
-      if (seen !== undefined && seen !== null && seen !== false) return seen as NonNullable<Exclude<T, false>>
+      if (seen !== undefined && seen !== null && seen !== false)
+        return seen as NonNullable<Exclude<T, false>>
       cause = undefined
     } catch (error: unknown) {
       cause = error
     }
     if (performance.now() >= end) {
-      throw new Error(`Waited ${deadline} ms in vain: ${what}`, cause === undefined ? {} : { cause })
+      throw new Error(
+        `Waited ${deadline} ms in vain: ${what}`,
+        cause === undefined ? {} : { cause },
+      )
     }
     await pause(every)
   }
 }
 
 /** The promise's value, or a rejection after the deadline. */
-export async function within<T>(what: string, promise: Promise<T>, deadline = defaultDeadline): Promise<T> {
+export async function within<T>(
+  what: string,
+  promise: Promise<T>,
+  deadline = defaultDeadline,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`Waited ${deadline} ms in vain: ${what}`)), deadline)

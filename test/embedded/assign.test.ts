@@ -11,8 +11,12 @@ function partitionsOf(topics: Readonly<Record<string, number>>): TopicPartition[
   )
 }
 
-function named(assignment: ReadonlyMap<string, readonly TopicPartition[]>): Record<string, string[]> {
-  return Object.fromEntries([...assignment].map(([id, partitions]) => [id, partitions.map(partitionKey)]))
+function named(
+  assignment: ReadonlyMap<string, readonly TopicPartition[]>,
+): Record<string, string[]> {
+  return Object.fromEntries(
+    [...assignment].map(([id, partitions]) => [id, partitions.map(partitionKey)]),
+  )
 }
 
 const topicNames = ['a', 'b', 'c'] as const
@@ -24,7 +28,10 @@ const anyCase = fc.record({
   members: fc.array(
     fc.record({
       topics: fc.subarray([...topicNames], { minLength: 1 }),
-      current: fc.array(fc.record({ topic: fc.constantFrom(...topicNames), partition: fc.nat(8) }), { maxLength: 8 }),
+      current: fc.array(
+        fc.record({ topic: fc.constantFrom(...topicNames), partition: fc.nat(8) }),
+        { maxLength: 8 },
+      ),
     }),
     { minLength: 1, maxLength: 5 },
   ),
@@ -32,7 +39,11 @@ const anyCase = fc.record({
 
 /** Members that all subscribe to everything and share some of the partitions already. */
 const equalCase = fc
-  .record({ topics: topicCounts, owners: fc.array(fc.integer({ min: -1, max: 5 }), { minLength: 16 }), size: fc.integer({ min: 1, max: 6 }) })
+  .record({
+    topics: topicCounts,
+    owners: fc.array(fc.integer({ min: -1, max: 5 }), { minLength: 16 }),
+    size: fc.integer({ min: 1, max: 6 }),
+  })
   .map(({ topics, owners, size }) => {
     const partitions = partitionsOf(topics)
     const members = Array.from({ length: size }, (_, index) => ({
@@ -60,7 +71,8 @@ describe('assign', () => {
           .toSorted()
         assert.deepEqual(given, wanted)
         for (const member of all) {
-          for (const { topic } of result.get(member.id) ?? []) assert.ok(member.topics.includes(topic))
+          for (const { topic } of result.get(member.id) ?? [])
+            assert.ok(member.topics.includes(topic))
         }
       }),
     )
@@ -77,11 +89,15 @@ describe('assign', () => {
           const reached = new Set([id])
           for (const at of reached) {
             for (const next of all) {
-              if ((result.get(at) ?? []).some(({ topic }) => next.topics.includes(topic))) reached.add(next.id)
+              if ((result.get(at) ?? []).some(({ topic }) => next.topics.includes(topic)))
+                reached.add(next.id)
             }
           }
           for (const other of reached) {
-            assert.ok((loads.get(id) ?? 0) - (loads.get(other) ?? 0) < 2, JSON.stringify(named(result)))
+            assert.ok(
+              (loads.get(id) ?? 0) - (loads.get(other) ?? 0) < 2,
+              JSON.stringify(named(result)),
+            )
           }
         }
       }),
@@ -98,7 +114,13 @@ describe('assign', () => {
           const now = new Set(result.get(id)?.map(partitionKey))
           return sum + current.filter((partition) => !now.has(partitionKey(partition))).length
         }, 0)
-        assert.equal(moved, fewestMoves(members.map(({ current }) => current.length), partitions.length))
+        assert.equal(
+          moved,
+          fewestMoves(
+            members.map(({ current }) => current.length),
+            partitions.length,
+          ),
+        )
       }),
     )
   })
@@ -165,5 +187,8 @@ function fewestMoves(sizes: readonly number[], total: number): number {
   const extra = total % sizes.length
   // A member gives up what is above its share; the largest members gain most from a larger one.
   const sorted = sizes.toSorted((one, other) => other - one)
-  return sorted.reduce((sum, size, index) => sum + Math.max(0, size - floor - (index < extra ? 1 : 0)), 0)
+  return sorted.reduce(
+    (sum, size, index) => sum + Math.max(0, size - floor - (index < extra ? 1 : 0)),
+    0,
+  )
 }

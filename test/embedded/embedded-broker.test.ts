@@ -14,14 +14,25 @@ import { eventually, within } from '../../src/testing/eventually.ts'
 const deadline = { deadline: 10_000 }
 
 function record(text: string, partition: number | undefined = 0): OutgoingRecord {
-  return { topic: 't', partition, key: null, value: Buffer.from(text), headers: [], timestamp: undefined }
+  return {
+    topic: 't',
+    partition,
+    key: null,
+    value: Buffer.from(text),
+    headers: [],
+    timestamp: undefined,
+  }
 }
 
 function listener(parts: Partial<GroupListener> = {}): GroupListener {
   return { assigned: async () => [], revoked: async () => {}, lost: () => {}, ...parts }
 }
 
-async function enter(broker: Broker, parts: Partial<GroupListener> = {}, logger: Logger = silent): Promise<GroupMember> {
+async function enter(
+  broker: Broker,
+  parts: Partial<GroupListener> = {},
+  logger: Logger = silent,
+): Promise<GroupMember> {
   return broker.join({ group: 'g', topics: ['t'], start: 'earliest', logger }, listener(parts))
 }
 
@@ -70,7 +81,10 @@ describe('the embedded broker', () => {
     const member = await enter(broker)
     const first = member.poll(10)
     await send(broker, 'a')
-    assert.deepEqual((await within('poll', first)).map(({ value, timestamp }) => [String(value), timestamp]), [['a', 0]])
+    assert.deepEqual(
+      (await within('poll', first)).map(({ value, timestamp }) => [String(value), timestamp]),
+      [['a', 0]],
+    )
     clock.move(5_000)
     const second = member.poll(10)
     await send(broker, 'b')
@@ -100,7 +114,11 @@ describe('the embedded broker', () => {
     await enter(one, { lost: () => void lost.push('one') })
     await enter(other, { lost: () => void lost.push('other') })
     clock.move(86_400_000)
-    await eventually('the group is stable', async () => (await one.admin.group('g')).state === 'Stable', deadline)
+    await eventually(
+      'the group is stable',
+      async () => (await one.admin.group('g')).state === 'Stable',
+      deadline,
+    )
     assert.equal((await one.admin.group('g')).members.length, 2)
     assert.deepEqual(lost, [])
     await Promise.all([one.close(), other.close()])
@@ -130,7 +148,10 @@ describe('the embedded broker', () => {
     await broker.admin.createTopics([{ name: 't', partitions: 1 }])
     const member = await enter(broker)
     const pending = member.poll(1)
-    await assert.rejects(member.poll(1), { code: 'POLLUX_BROKER_REFUSED', message: /one poll at a time/ })
+    await assert.rejects(member.poll(1), {
+      code: 'POLLUX_BROKER_REFUSED',
+      message: /one poll at a time/,
+    })
     await send(broker, 'a')
     assert.equal((await within('poll', pending)).length, 1)
     await assert.rejects(member.poll(0), { code: 'POLLUX_OPTION_INVALID' })
@@ -144,7 +165,8 @@ describe('the embedded broker', () => {
     await producer.send([...Array.from({ length: 100 }, () => record('full')), record('other', 1)])
     const member = await enter(broker)
     const seen: string[] = []
-    for (let round = 0; round < 4; round += 1) seen.push(...(await member.poll(5)).map(({ value }) => String(value)))
+    for (let round = 0; round < 4; round += 1)
+      seen.push(...(await member.poll(5)).map(({ value }) => String(value)))
     assert.ok(seen.includes('other'))
     await broker.close()
   })
@@ -158,7 +180,8 @@ describe('the embedded broker', () => {
     await producer.send([{ ...record(''), value: Buffer.alloc(20 * 1024 ** 2) }])
     const reader = await broker.reader([{ topic: 't', partition: 0, offset: 0 }])
     const sizes: number[] = []
-    while (sizes.reduce((sum, size) => sum + size, 0) < 4) sizes.push((await reader.poll(100)).length)
+    while (sizes.reduce((sum, size) => sum + size, 0) < 4)
+      sizes.push((await reader.poll(100)).length)
     assert.deepEqual(sizes, [2, 2])
     await broker.close()
   })
@@ -167,7 +190,9 @@ describe('the embedded broker', () => {
     const warnings: string[] = []
     const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) }
     const broker = embeddedBroker()
-    await broker.admin.createTopics([{ name: 't', partitions: 1, config: { 'pollux.retention.records': '5' } }])
+    await broker.admin.createTopics([
+      { name: 't', partitions: 1, config: { 'pollux.retention.records': '5' } },
+    ])
     await send(broker, ...Array.from({ length: 5 }, (_, index) => `${index}`))
     const first = await enter(broker)
     await first.poll(10)
@@ -187,7 +212,9 @@ describe('the embedded broker', () => {
     const broker = embeddedBroker()
     await broker.admin.createTopics([{ name: 't', partitions: 1 }])
     await send(broker, 'a')
-    const member = await enter(broker, { assigned: () => Promise.reject(new Error('the store is away')) })
+    const member = await enter(broker, {
+      assigned: () => Promise.reject(new Error('the store is away')),
+    })
     await assert.rejects(within('poll', member.poll(1)), /the store is away/)
     await broker.close()
   })
@@ -196,10 +223,16 @@ describe('the embedded broker', () => {
     const memory = sharedMemory()
     const [one, other] = [embeddedBroker({ memory }), embeddedBroker({ memory })]
     await one.admin.createTopics([{ name: 't', partitions: 2 }])
-    const member = await enter(one, { revoked: () => Promise.reject(new Error('the drain failed')) })
+    const member = await enter(one, {
+      revoked: () => Promise.reject(new Error('the drain failed')),
+    })
     let owned = 0
     const failed = assert.rejects(within('poll', member.poll(1)), /the drain failed/)
-    await eventually('all are owned', async () => (await one.admin.group('g')).state === 'Stable', deadline)
+    await eventually(
+      'all are owned',
+      async () => (await one.admin.group('g')).state === 'Stable',
+      deadline,
+    )
     await enter(other, {
       async assigned(partitions) {
         owned += partitions.length
@@ -243,13 +276,17 @@ describe('the embedded broker', () => {
     const beyond = broker.reader([{ topic: 't', partition: 1, offset: 0 }])
     await assert.rejects(beyond, { code: 'POLLUX_TOPIC_UNKNOWN' })
     const member = await enter(broker)
-    await assert.rejects(member.commit([{ topic: 't', partition: 0, offset: 2 ** 53 }]), { code: 'POLLUX_OFFSET_UNSAFE' })
+    await assert.rejects(member.commit([{ topic: 't', partition: 0, offset: 2 ** 53 }]), {
+      code: 'POLLUX_OFFSET_UNSAFE',
+    })
     await broker.close()
   })
 })
 
 describe('a member whose session others have ended', () => {
-  async function setting(test: (broker: Broker, end: () => Promise<void>) => Promise<void>): Promise<void> {
+  async function setting(
+    test: (broker: Broker, end: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
     const folder = await mkdtemp(join(tmpdir(), 'pollux-member-'))
     const broker = embeddedBroker({ folder })
     const other = new SqliteLog(folder)
@@ -276,8 +313,14 @@ describe('a member whose session others have ended', () => {
       })
       await eventually('all are assigned', () => events.join() === 'assigned 2', deadline)
       await end()
-      await assert.rejects(member.commit([{ topic: 't', partition: 0, offset: 1 }]), { code: 'POLLUX_BROKER_REFUSED' })
-      await eventually('it is back', () => events.join() === 'assigned 2,lost 2,assigned 2', deadline)
+      await assert.rejects(member.commit([{ topic: 't', partition: 0, offset: 1 }]), {
+        code: 'POLLUX_BROKER_REFUSED',
+      })
+      await eventually(
+        'it is back',
+        () => events.join() === 'assigned 2,lost 2,assigned 2',
+        deadline,
+      )
       await member.commit([{ topic: 't', partition: 0, offset: 1 }])
     })
   })
@@ -301,7 +344,11 @@ describe('a member whose session others have ended', () => {
       const left = member.leave()
       await eventually('revoked is called', () => events.length === 2, deadline)
       await end()
-      await eventually('lost is called', () => events.join() === 'assigned 2,revoked 2,lost 2', deadline)
+      await eventually(
+        'lost is called',
+        () => events.join() === 'assigned 2,revoked 2,lost 2',
+        deadline,
+      )
       gate.resolve()
       await within('leave', left)
       assert.equal(events.length, 3)

@@ -19,7 +19,8 @@ it('a kill at any moment loses no acknowledged record and leaves no hole in the 
       const enough = Math.floor(Math.random() * 40) + 1
       await child.until(`${enough} acknowledgements`, () => child.lines.length >= enough)
       await child.kill()
-      for (const line of child.lines) for (const number of line.split(' ')) acknowledged.add(Number(number))
+      for (const line of child.lines)
+        for (const number of line.split(' ')) acknowledged.add(Number(number))
       await checkLog(folder, topic, acknowledged)
     }
     assert.ok(acknowledged.size > 1_000, `${acknowledged.size} were acknowledged`)
@@ -28,7 +29,11 @@ it('a kill at any moment loses no acknowledged record and leaves no hole in the 
   }
 })
 
-async function checkLog(folder: string, topic: string, acknowledged: ReadonlySet<number>): Promise<void> {
+async function checkLog(
+  folder: string,
+  topic: string,
+  acknowledged: ReadonlySet<number>,
+): Promise<void> {
   const broker = embeddedBroker({ folder })
   const ranges = await broker.admin.ranges([topic])
   const total = ranges.reduce((sum, { earliest, latest }) => sum + latest - earliest, 0)
@@ -49,6 +54,9 @@ async function checkLog(folder: string, topic: string, acknowledged: ReadonlySet
   }
   const lost = [...acknowledged].filter((number) => !found.has(number))
   assert.deepEqual(lost, [])
-  assert.deepEqual(next, ranges.map(({ latest }) => latest))
+  assert.deepEqual(
+    next,
+    ranges.map(({ latest }) => latest),
+  )
   await broker.close()
 }

@@ -8,7 +8,11 @@ it('case 49: keys hash as in Java, and go to the partition that Java’s default
   for (const { key, hash, partitions } of keyPartitions) {
     assert.equal(murmur2(key), hash, key.toString('hex'))
     for (const [count, expected] of Object.entries(partitions)) {
-      assert.equal(partitionForKey(key, Number(count)), expected, `${key.toString('hex')} of ${count}`)
+      assert.equal(
+        partitionForKey(key, Number(count)),
+        expected,
+        `${key.toString('hex')} of ${count}`,
+      )
     }
   }
 })
@@ -24,10 +28,14 @@ it('the table holds the keys that the case names, one with the hash’s top bit 
 
 it('any key has a partition that exists, and always the same', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 64 }), fc.integer({ min: 1, max: 1_000 }), (key, partitions) => {
-      const partition = partitionForKey(key, partitions)
-      assert.ok(Number.isInteger(partition) && partition >= 0 && partition < partitions)
-      assert.equal(partitionForKey(Uint8Array.from(key), partitions), partition)
-    }),
+    fc.property(
+      fc.uint8Array({ maxLength: 64 }),
+      fc.integer({ min: 1, max: 1_000 }),
+      (key, partitions) => {
+        const partition = partitionForKey(key, partitions)
+        assert.ok(Number.isInteger(partition) && partition >= 0 && partition < partitions)
+        assert.equal(partitionForKey(Uint8Array.from(key), partitions), partition)
+      },
+    ),
   )
 })

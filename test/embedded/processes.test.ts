@@ -63,7 +63,13 @@ class Setting {
   }
 
   start(sessionTimeout: number): Child {
-    const child = Child.start('member-process.ts', this.folder, group, topic, String(sessionTimeout))
+    const child = Child.start(
+      'member-process.ts',
+      this.folder,
+      group,
+      topic,
+      String(sessionTimeout),
+    )
     this.children.push(child)
     return child
   }
@@ -90,11 +96,18 @@ class Setting {
       `${children.length} processes share ${all.length} partitions`,
       () => {
         const owned = children.map(ownedBy)
-        return owned.flat().toSorted((a, b) => a - b).join() === all.join() && owned.every((one) => one.length >= least)
+        return (
+          owned
+            .flat()
+            .toSorted((a, b) => a - b)
+            .join() === all.join() && owned.every((one) => one.length >= least)
+        )
       },
       { deadline },
     ).catch((error: unknown) => {
-      throw new Error(children.map((child) => `${ownedBy(child)} ${child.errors}`).join('; '), { cause: error })
+      throw new Error(children.map((child) => `${ownedBy(child)} ${child.errors}`).join('; '), {
+        cause: error,
+      })
     })
   }
 
@@ -108,20 +121,28 @@ class Setting {
     await eventually('all records are committed', async () => {
       const committed = await this.committed()
       const ranges = await this.broker.admin.ranges([topic])
-      return ranges.every(({ partition, latest }) => latest === 0 || committed.get(partition) === latest)
+      return ranges.every(
+        ({ partition, latest }) => latest === 0 || committed.get(partition) === latest,
+      )
     })
   }
 
   /** Each record was printed by some process, and no process failed. */
   async checkDelivered(): Promise<void> {
     const seen = new Set(
-      this.children.flatMap((child) => linesOf(child).flatMap(({ records = [] }) => records.map((one) => one.join('/')))),
+      this.children.flatMap((child) =>
+        linesOf(child).flatMap(({ records = [] }) => records.map((one) => one.join('/'))),
+      ),
     )
     for (const { partition, latest } of await this.broker.admin.ranges([topic])) {
-      for (let offset = 0; offset < latest; offset += 1) assert.ok(seen.has(`${partition}/${offset}`))
+      for (let offset = 0; offset < latest; offset += 1)
+        assert.ok(seen.has(`${partition}/${offset}`))
     }
     for (const child of this.children) {
-      assert.deepEqual(linesOf(child).filter(({ failed }) => failed !== undefined), [])
+      assert.deepEqual(
+        linesOf(child).filter(({ failed }) => failed !== undefined),
+        [],
+      )
       assert.equal(child.errors, '')
     }
   }
@@ -183,14 +204,18 @@ describe('a group of several processes on one folder', () => {
       zombie.tell({ commit: { topic, partition, offset: 1 } })
       const printed = zombie.lines.length
       zombie.signal('SIGCONT')
-      await zombie.until('the commit is answered', () => linesOf(zombie).some(({ isAsked }) => isAsked === true))
+      await zombie.until('the commit is answered', () =>
+        linesOf(zombie).some(({ isAsked }) => isAsked === true),
+      )
       const [answer] = linesOf(zombie).filter(({ isAsked }) => isAsked === true)
       const woken = linesOf(zombie).slice(printed)
       const isBack = woken.some(({ assigned = [] }) => assigned.includes(partition))
       // It may have joined anew before it read the command, and then the partition may be its own again.
       if (!isBack) assert.equal(answer?.refused, 'POLLUX_BROKER_REFUSED')
       if (!isBack) assert.equal((await setting.committed()).get(partition), before.get(partition))
-      await zombie.until('it is told', () => linesOf(zombie).some(({ lost }) => lost?.includes(partition) === true))
+      await zombie.until('it is told', () =>
+        linesOf(zombie).some(({ lost }) => lost?.includes(partition) === true),
+      )
       await setting.shared([zombie, other])
       await setting.send(40)
       await setting.drained()
@@ -204,7 +229,10 @@ describe('a group of several processes on one folder', () => {
       const highest = new Map<number, number>()
       const checkForward = async (): Promise<void> => {
         for (const [partition, offset] of await setting.committed()) {
-          assert.ok(offset >= (highest.get(partition) ?? 0), `partition ${partition} went back to ${offset}`)
+          assert.ok(
+            offset >= (highest.get(partition) ?? 0),
+            `partition ${partition} went back to ${offset}`,
+          )
           highest.set(partition, offset)
         }
       }

@@ -26,7 +26,9 @@ async function range(broker: Broker): Promise<[number, number]> {
 }
 
 /** In memory and in a folder. */
-async function both(test: (broker: Broker, setTime: (now: number) => void) => Promise<void>): Promise<void> {
+async function both(
+  test: (broker: Broker, setTime: (now: number) => void) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'pollux-retention-'))
   for (const place of [{}, { folder }]) {
     let now = 1_000_000_000
@@ -46,21 +48,33 @@ async function both(test: (broker: Broker, setTime: (now: number) => void) => Pr
 describe('retention', () => {
   it('by count keeps the last records of a partition', async () => {
     await both(async (broker) => {
-      await broker.admin.createTopics([{ name: 't', partitions: 1, config: { 'pollux.retention.records': '3' } }])
+      await broker.admin.createTopics([
+        { name: 't', partitions: 1, config: { 'pollux.retention.records': '3' } },
+      ])
       for (let index = 0; index < 10; index += 1) await append(broker, record(`${index}`))
       assert.deepEqual(await range(broker), [7, 10])
       await append(broker, ...Array.from({ length: 10 }, (_, index) => record(`${index}`)))
       assert.deepEqual(await range(broker), [17, 20])
       const reader = await broker.reader([{ topic: 't', partition: 0, offset: 0 }])
-      assert.deepEqual((await reader.poll(10)).map(({ offset }) => offset), [17, 18, 19])
+      assert.deepEqual(
+        (await reader.poll(10)).map(({ offset }) => offset),
+        [17, 18, 19],
+      )
     })
   })
 
   it('by age removes what is older, also when nothing is written any more, and keeps the numbering', async () => {
     await both(async (broker, setTime) => {
       const start = 1_000_000_000
-      await broker.admin.createTopics([{ name: 't', partitions: 1, config: { 'retention.ms': `${fixed.hour}` } }])
-      await append(broker, record('a', start), record('b', start + 1_000), record('c', start + 2_000))
+      await broker.admin.createTopics([
+        { name: 't', partitions: 1, config: { 'retention.ms': `${fixed.hour}` } },
+      ])
+      await append(
+        broker,
+        record('a', start),
+        record('b', start + 1_000),
+        record('c', start + 2_000),
+      )
       setTime(start + fixed.hour + 1_000)
       assert.deepEqual(await range(broker), [1, 3])
       setTime(start + 2 * fixed.hour)
@@ -73,7 +87,9 @@ describe('retention', () => {
   it('keeps an old record that stands behind a young one', async () => {
     await both(async (broker, setTime) => {
       const start = 1_000_000_000
-      await broker.admin.createTopics([{ name: 't', partitions: 1, config: { 'retention.ms': `${fixed.hour}` } }])
+      await broker.admin.createTopics([
+        { name: 't', partitions: 1, config: { 'retention.ms': `${fixed.hour}` } },
+      ])
       await append(broker, record('young', start + fixed.hour), record('old', start))
       setTime(start + fixed.hour + 10)
       assert.deepEqual(await range(broker), [0, 2])
@@ -82,7 +98,11 @@ describe('retention', () => {
 
   it('-1 keeps everything, and a wrong setting is refused by its name', async () => {
     await both(async (broker) => {
-      const config = { 'retention.ms': '-1', 'pollux.retention.records': '-1', 'cleanup.policy': 'compact' }
+      const config = {
+        'retention.ms': '-1',
+        'pollux.retention.records': '-1',
+        'cleanup.policy': 'compact',
+      }
       await broker.admin.createTopics([{ name: 't', partitions: 1, config }])
       await append(broker, record('a', 0), record('b', 0))
       assert.deepEqual(await range(broker), [0, 2])

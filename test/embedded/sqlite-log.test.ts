@@ -24,14 +24,24 @@ function change(folder: string, sql: string): void {
 }
 
 function record(text: string, fields: Partial<OutgoingRecord> = {}): OutgoingRecord {
-  return { topic: 't', partition: 0, key: null, value: Buffer.from(text), headers: [], timestamp: undefined, ...fields }
+  return {
+    topic: 't',
+    partition: 0,
+    key: null,
+    value: Buffer.from(text),
+    headers: [],
+    timestamp: undefined,
+    ...fields,
+  }
 }
 
 /** A folder with topic `t` of one partition and one record. */
 async function prepare(folder: string): Promise<void> {
   const broker = embeddedBroker({ folder })
   await broker.admin.createTopics([{ name: 't', partitions: 1 }])
-  await (await broker.producer()).send([record('a', { headers: [{ name: 'n', value: Buffer.from('1') }] })])
+  await (await broker.producer()).send([
+    record('a', { headers: [{ name: 'n', value: Buffer.from('1') }] }),
+  ])
   await broker.close()
 }
 
@@ -50,7 +60,9 @@ describe('a folder', () => {
       await first.close()
       const second = embeddedBroker({ folder })
       assert.deepEqual(await second.admin.topics(), [{ name: 't', partitions: 1 }])
-      assert.deepEqual(await second.admin.ranges(['t']), [{ topic: 't', partition: 0, earliest: 0, latest: 1 }])
+      assert.deepEqual(await second.admin.ranges(['t']), [
+        { topic: 't', partition: 0, earliest: 0, latest: 1 },
+      ])
       assert.deepEqual(await second.admin.group('g'), {
         group: 'g',
         state: 'Empty',
@@ -65,8 +77,11 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       const brokers = Array.from({ length: 5 }, () => embeddedBroker({ folder }))
       await Promise.all(brokers.map((broker) => broker.connect()))
-      await Promise.all(brokers.map((broker) => broker.admin.createTopics([{ name: 't', partitions: 3 }])))
-      for (const broker of brokers) assert.deepEqual(await broker.admin.topics(), [{ name: 't', partitions: 3 }])
+      await Promise.all(
+        brokers.map((broker) => broker.admin.createTopics([{ name: 't', partitions: 3 }])),
+      )
+      for (const broker of brokers)
+        assert.deepEqual(await broker.admin.topics(), [{ name: 't', partitions: 3 }])
       await Promise.all(brokers.map((broker) => broker.close()))
     })
   })
@@ -77,7 +92,8 @@ describe('a folder', () => {
       change(folder, 'pragma user_version = 99')
       await assert.rejects(embeddedBroker({ folder }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
-        message: /Expected a log of format 1\. Found format 99\. Use the version of Pollux that wrote it/,
+        message:
+          /Expected a log of format 1\. Found format 99\. Use the version of Pollux that wrote it/,
       })
     })
   })
@@ -116,7 +132,10 @@ describe('a folder', () => {
       change(folder, "update records_1 set headers = x'ff'")
       const broker = embeddedBroker({ folder })
       const reader = await broker.reader([{ topic: 't', partition: 0, offset: 0 }])
-      await assert.rejects(reader.poll(1), { code: 'POLLUX_FOLDER_INVALID', message: /headers are cut off/ })
+      await assert.rejects(reader.poll(1), {
+        code: 'POLLUX_FOLDER_INVALID',
+        message: /headers are cut off/,
+      })
       await broker.close()
     })
   })
@@ -162,9 +181,15 @@ describe('a folder', () => {
         producer.send([record('c'), record('d', { topic: 'full' })]),
         producer.send([record('e')]),
       ])
-      assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled'])
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
       const reader = await broker.reader([{ topic: 't', partition: 0, offset: 0 }])
-      assert.deepEqual((await reader.poll(10)).map(({ value }) => String(value)), ['a', 'b', 'e'])
+      assert.deepEqual(
+        (await reader.poll(10)).map(({ value }) => String(value)),
+        ['a', 'b', 'e'],
+      )
       await broker.close()
     })
   })

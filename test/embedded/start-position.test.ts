@@ -7,13 +7,22 @@ const range = { topic: 't', partition: 0, earliest: 1_000, latest: 1_500 }
 describe('where a group goes on', () => {
   it('is its committed position, both ends of the log included', () => {
     for (const committed of [1_000, 1_200, 1_500]) {
-      assert.deepEqual(startPosition(committed, range, 'latest'), { start: committed, warning: undefined })
+      assert.deepEqual(startPosition(committed, range, 'latest'), {
+        start: committed,
+        warning: undefined,
+      })
     }
   })
 
   it('is the end that the service chose when nothing was committed', () => {
-    assert.deepEqual(startPosition(undefined, range, 'earliest'), { start: 1_000, warning: undefined })
-    assert.deepEqual(startPosition(undefined, range, 'latest'), { start: 1_500, warning: undefined })
+    assert.deepEqual(startPosition(undefined, range, 'earliest'), {
+      start: 1_000,
+      warning: undefined,
+    })
+    assert.deepEqual(startPosition(undefined, range, 'latest'), {
+      start: 1_500,
+      warning: undefined,
+    })
   })
 
   it('case 67: is that end, with a count of what was missed, when the position was removed', () => {

@@ -53,22 +53,33 @@ export const adminTests: readonly ContractTest[] = [
     title: 'createTopics refuses what is not a topic name, and a topic without partitions',
     async run(cluster) {
       const { admin } = await cluster.broker()
-      await assert.rejects(cluster.within('createTopics', admin.createTopics([{ name: 'a b', partitions: 1 }])))
+      await assert.rejects(
+        cluster.within('createTopics', admin.createTopics([{ name: 'a b', partitions: 1 }])),
+      )
       const name = cluster.uniqueName()
-      await assert.rejects(cluster.within('createTopics', admin.createTopics([{ name, partitions: 0 }])))
+      await assert.rejects(
+        cluster.within('createTopics', admin.createTopics([{ name, partitions: 0 }])),
+      )
     },
   },
   {
     title: 'ranges give the ends of each partition, ordered by topic and partition',
     async run(cluster) {
-      const [one, other] = [await cluster.topic(2), await cluster.topic(1)].toSorted() as [string, string]
+      const [one, other] = [await cluster.topic(2), await cluster.topic(1)].toSorted() as [
+        string,
+        string,
+      ]
       const { admin } = await cluster.broker()
       const counts = (await admin.ranges([one])).length
       await cluster.send([...numbered(one, 4, counts - 1), ...numbered(other, 2, 0)])
       const ranges = await admin.ranges([other, one])
-      const sorted = ranges.toSorted((a, b) => (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : a.partition - b.partition))
+      const sorted = ranges.toSorted((a, b) =>
+        a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : a.partition - b.partition,
+      )
       assert.deepEqual(ranges, sorted)
-      const latest = Object.fromEntries(ranges.map((it) => [`${it.topic}/${it.partition}`, it.latest]))
+      const latest = Object.fromEntries(
+        ranges.map((it) => [`${it.topic}/${it.partition}`, it.latest]),
+      )
       assert.equal(latest[`${one}/${counts - 1}`], 4)
       assert.equal(latest[`${other}/0`], 2)
       assert.ok(ranges.every(({ earliest }) => earliest === 0))
@@ -80,7 +91,10 @@ export const adminTests: readonly ContractTest[] = [
       const { admin } = await cluster.broker()
       const unknown = { code: 'POLLUX_TOPIC_UNKNOWN' }
       await assert.rejects(cluster.within('ranges', admin.ranges([cluster.uniqueName()])), unknown)
-      await assert.rejects(cluster.within('offsetsAt', admin.offsetsAt(cluster.uniqueName(), 0)), unknown)
+      await assert.rejects(
+        cluster.within('offsetsAt', admin.offsetsAt(cluster.uniqueName(), 0)),
+        unknown,
+      )
     },
   },
   {
@@ -88,14 +102,30 @@ export const adminTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(2)
       const base = Date.now() - 60_000
-      await cluster.send([0, 100, 200].map((more) => record(topic, { timestamp: base + more, text: `${more}` })))
+      await cluster.send(
+        [0, 100, 200].map((more) => record(topic, { timestamp: base + more, text: `${more}` })),
+      )
       const { admin } = await cluster.broker()
       const at = async (time: number): Promise<(readonly [number, number])[]> =>
-        (await admin.offsetsAt(topic, time)).map(({ partition, offset }) => [partition, offset] as const)
-      assert.deepEqual(await at(base - 1), [[0, 0], [1, 0]])
-      assert.deepEqual(await at(base + 100), [[0, 1], [1, 0]])
-      assert.deepEqual(await at(base + 101), [[0, 2], [1, 0]])
-      assert.deepEqual(await at(base + 201), [[0, 3], [1, 0]])
+        (await admin.offsetsAt(topic, time)).map(
+          ({ partition, offset }) => [partition, offset] as const,
+        )
+      assert.deepEqual(await at(base - 1), [
+        [0, 0],
+        [1, 0],
+      ])
+      assert.deepEqual(await at(base + 100), [
+        [0, 1],
+        [1, 0],
+      ])
+      assert.deepEqual(await at(base + 101), [
+        [0, 2],
+        [1, 0],
+      ])
+      assert.deepEqual(await at(base + 201), [
+        [0, 3],
+        [1, 0],
+      ])
     },
   },
   {

@@ -1,5 +1,5 @@
-import type { Broker, BrokerReader, OutgoingRecord, Position } from '../../ports/broker.ts'
 import type { RawMessage } from '../../message.ts'
+import type { Broker, BrokerReader, OutgoingRecord, Position } from '../../ports/broker.ts'
 import { eventually, within } from '../eventually.ts'
 
 /** What an adapter's test gives to the contract. */
@@ -111,7 +111,10 @@ export interface ContractTest {
 }
 
 /** A record with defaults: partition 0, no key, no headers, timestamp by the broker. */
-export function record(topic: string, fields: Partial<OutgoingRecord> & { readonly text?: string }): OutgoingRecord {
+export function record(
+  topic: string,
+  fields: Partial<OutgoingRecord> & { readonly text?: string },
+): OutgoingRecord {
   const { text, ...given } = fields
   return {
     topic,
@@ -125,8 +128,15 @@ export function record(topic: string, fields: Partial<OutgoingRecord> & { readon
 }
 
 /** Records `<prefix>0`, `<prefix>1`, … for one partition. */
-export function numbered(topic: string, count: number, partition = 0, prefix = ''): OutgoingRecord[] {
-  return Array.from({ length: count }, (_, index) => record(topic, { partition, text: `${prefix}${index}` }))
+export function numbered(
+  topic: string,
+  count: number,
+  partition = 0,
+  prefix = '',
+): OutgoingRecord[] {
+  return Array.from({ length: count }, (_, index) =>
+    record(topic, { partition, text: `${prefix}${index}` }),
+  )
 }
 
 /** The values as text. */

@@ -1,6 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { RawMessage } from '../../message.ts'
-import type { AssignedPartition, Broker, GroupMember, Position, TopicPartition } from '../../ports/broker.ts'
+import type {
+  AssignedPartition,
+  Broker,
+  GroupMember,
+  Position,
+  TopicPartition,
+} from '../../ports/broker.ts'
 import { silent } from '../../ports/logger.ts'
 import type { ContractCluster } from './cluster.ts'
 
@@ -13,7 +19,8 @@ export class Ownership {
     for (const partition of partitions) {
       const name = partitionName(partition)
       const current = this.#owners.get(name)
-      if (current !== undefined) this.violations.push(`${name} was given to ${owner} while ${current} had it`)
+      if (current !== undefined)
+        this.violations.push(`${name} was given to ${owner} while ${current} had it`)
       this.#owners.set(name, owner)
     }
   }
@@ -80,7 +87,10 @@ export class GroupProbe {
       revoked: (partitions: readonly TopicPartition[]) => probe.#revoked(partitions),
       lost: (partitions: readonly TopicPartition[]) => probe.#lost(partitions),
     }
-    const member = await cluster.within('join', broker.join({ group, topics, start, logger: silent }, listener))
+    const member = await cluster.within(
+      'join',
+      broker.join({ group, topics, start, logger: silent }, listener),
+    )
     probe.#member = member
     probe.#loop = probe.#poll(member)
     cluster.defer(() => probe.leave())
@@ -101,11 +111,15 @@ export class GroupProbe {
 
   /** The texts of the values of one partition, in the order they came. */
   textsOf(partition: number): (string | null)[] {
-    return this.records.filter((one) => one.partition === partition).map(({ value }) => value?.toString() ?? null)
+    return this.records
+      .filter((one) => one.partition === partition)
+      .map(({ value }) => value?.toString() ?? null)
   }
 
   eventsOf(kind: ProbeEvent['kind']): readonly string[] {
-    return this.events.filter((event) => event.kind === kind).flatMap(({ partitions }) => partitions)
+    return this.events
+      .filter((event) => event.kind === kind)
+      .flatMap(({ partitions }) => partitions)
   }
 
   async #poll(member: GroupMember): Promise<void> {

@@ -8,16 +8,25 @@ const listener = { assigned: async () => [], revoked: async () => {}, lost: () =
 /** One member alone: start, commit, resume, seek, pause, leave. */
 export const groupTests: readonly ContractTest[] = [
   {
-    title: 'a new group that starts at the earliest record gets all of them, in order per partition',
+    title:
+      'a new group that starts at the earliest record gets all of them, in order per partition',
     async run(cluster) {
       const topic = await cluster.topic(2)
       await cluster.send([...numbered(topic, 30, 0), ...numbered(topic, 30, 1)])
-      const probe = await GroupProbe.join(cluster, { group: cluster.uniqueName(), topics: [topic], max: 7 })
+      const probe = await GroupProbe.join(cluster, {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        max: 7,
+      })
       await cluster.eventually('all records come', () => probe.records.length >= 60)
       const expected = Array.from({ length: 30 }, (_, index) => `${index}`)
       assert.deepEqual(probe.textsOf(0), expected)
       assert.deepEqual(probe.textsOf(1), expected)
-      const told = probe.assigned.map(({ partition, committed, start }) => ({ partition, committed, start }))
+      const told = probe.assigned.map(({ partition, committed, start }) => ({
+        partition,
+        committed,
+        start,
+      }))
       assert.deepEqual(
         told.toSorted((one, other) => one.partition - other.partition),
         [0, 1].map((partition) => ({ partition, committed: undefined, start: 0 })),
@@ -25,11 +34,16 @@ export const groupTests: readonly ContractTest[] = [
     },
   },
   {
-    title: 'a new group that starts at the latest record gets only what is sent after its assignment',
+    title:
+      'a new group that starts at the latest record gets only what is sent after its assignment',
     async run(cluster) {
       const topic = await cluster.topic(1)
       await cluster.send(numbered(topic, 5, 0, 'old'))
-      const probe = await GroupProbe.join(cluster, { group: cluster.uniqueName(), topics: [topic], start: 'latest' })
+      const probe = await GroupProbe.join(cluster, {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        start: 'latest',
+      })
       await cluster.eventually('the partition is assigned', () => probe.owned.size === 1)
       assert.equal(probe.assigned[0]?.start, 5)
       await cluster.send(numbered(topic, 3, 0, 'new'))
@@ -81,7 +95,9 @@ export const groupTests: readonly ContractTest[] = [
         group: cluster.uniqueName(),
         topics: [topic],
         assigned: async (partitions) =>
-          partitions.filter(({ partition }) => partition === 1).map((one) => ({ ...one, offset: 3 })),
+          partitions
+            .filter(({ partition }) => partition === 1)
+            .map((one) => ({ ...one, offset: 3 })),
       })
       await cluster.eventually('seven records come', () => probe.records.length >= 7)
       assert.deepEqual(probe.textsOf(0), ['0', '1', '2', '3', '4'])
@@ -134,7 +150,9 @@ export const groupTests: readonly ContractTest[] = [
       const probes = await Promise.all(
         groups.map((group) => GroupProbe.join(cluster, { group, topics: [topic], commits: true })),
       )
-      await cluster.eventually('both have all', () => probes.every(({ records }) => records.length >= 5))
+      await cluster.eventually('both have all', () =>
+        probes.every(({ records }) => records.length >= 5),
+      )
       assert.deepEqual(texts(probes[0]?.records ?? []), texts(probes[1]?.records ?? []))
     },
   },
@@ -144,7 +162,12 @@ export const groupTests: readonly ContractTest[] = [
       const topic = await cluster.topic(1)
       await cluster.send(numbered(topic, 200))
       const broker = await cluster.broker()
-      const subscription = { group: cluster.uniqueName(), topics: [topic], start: 'earliest', logger: silent } as const
+      const subscription = {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        start: 'earliest',
+        logger: silent,
+      } as const
       const member = await broker.join(subscription, listener)
       cluster.defer(() => member.leave())
       const next = async (count: number): Promise<(string | null)[]> => {
@@ -170,7 +193,10 @@ export const groupTests: readonly ContractTest[] = [
       await cluster.send(numbered(topic, 2))
       const probe = await GroupProbe.join(cluster, { group: cluster.uniqueName(), topics: [topic] })
       await cluster.eventually('all records come', () => probe.records.length === 2)
-      await cluster.within('seek', probe.member.seek([{ topic: cluster.uniqueName(), partition: 9, offset: 1 }]))
+      await cluster.within(
+        'seek',
+        probe.member.seek([{ topic: cluster.uniqueName(), partition: 9, offset: 1 }]),
+      )
       probe.member.pause([{ topic, partition: 77 }])
       probe.member.resume([{ topic, partition: 77 }])
       await cluster.send(numbered(topic, 1, 0, 'more'))
@@ -178,7 +204,8 @@ export const groupTests: readonly ContractTest[] = [
     },
   },
   {
-    title: 'a paused partition delivers nothing, others go on, and resume continues without gap or copy',
+    title:
+      'a paused partition delivers nothing, others go on, and resume continues without gap or copy',
     async run(cluster) {
       const topic = await cluster.topic(2)
       await cluster.send([...numbered(topic, 3, 0), ...numbered(topic, 3, 1)])
@@ -193,7 +220,13 @@ export const groupTests: readonly ContractTest[] = [
       assert.deepEqual(probe.textsOf(0), ['0', '1', '2'])
       probe.member.resume([{ topic, partition: 0 }])
       await cluster.eventually('the paused records come', () => probe.textsOf(0).length >= 8)
-      assert.deepEqual(probe.textsOf(0).slice(3), ['paused0', 'paused1', 'paused2', 'paused3', 'paused4'])
+      assert.deepEqual(probe.textsOf(0).slice(3), [
+        'paused0',
+        'paused1',
+        'paused2',
+        'paused3',
+        'paused4',
+      ])
       assert.deepEqual(probe.eventsOf('lost'), [])
       assert.deepEqual(probe.eventsOf('revoked'), [])
     },
@@ -221,7 +254,10 @@ export const groupTests: readonly ContractTest[] = [
       const broker = await cluster.broker()
       const member = await broker.join(
         { group: cluster.uniqueName(), topics: [topic], start: 'earliest', logger: silent },
-        { ...listener, revoked: async (partitions) => void revoked.push(...partitions.map(partitionName)) },
+        {
+          ...listener,
+          revoked: async (partitions) => void revoked.push(...partitions.map(partitionName)),
+        },
       )
       await cluster.send(numbered(topic, 1))
       await cluster.eventually('a record comes', async () => (await member.poll(10)).length > 0)

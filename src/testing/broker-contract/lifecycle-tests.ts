@@ -15,7 +15,12 @@ export const lifecycleTests: readonly ContractTest[] = [
       const broker = await cluster.broker()
       await cluster.within('close', Promise.all([broker.close(), broker.close()]))
       await cluster.within('close', broker.close())
-      const subscription = { group: cluster.uniqueName(), topics: [topic], start: 'earliest', logger: silent } as const
+      const subscription = {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        start: 'earliest',
+        logger: silent,
+      } as const
       await assert.rejects(cluster.within('connect', broker.connect()), closed)
       await assert.rejects(cluster.within('join', broker.join(subscription, listener)), closed)
       await assert.rejects(cluster.within('producer', broker.producer()), closed)
@@ -36,7 +41,11 @@ export const lifecycleTests: readonly ContractTest[] = [
       const producer = await broker.producer()
       const reader = await broker.reader(beginnings(topic))
       const reading = reader.poll(1)
-      const probe = await GroupProbe.join(cluster, { broker, group: cluster.uniqueName(), topics: [topic] })
+      const probe = await GroupProbe.join(cluster, {
+        broker,
+        group: cluster.uniqueName(),
+        topics: [topic],
+      })
       await cluster.eventually('the partition is assigned', () => probe.owned.size === 1)
       await cluster.within('close', broker.close())
       assert.deepEqual(await cluster.within('poll', reading), [])
@@ -55,7 +64,10 @@ export const lifecycleTests: readonly ContractTest[] = [
       const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
       const first = await GroupProbe.join(cluster, { ...options, broker })
       const second = await GroupProbe.join(cluster, options)
-      await cluster.eventually('both have one', () => first.owned.size === 1 && second.owned.size === 1)
+      await cluster.eventually(
+        'both have one',
+        () => first.owned.size === 1 && second.owned.size === 1,
+      )
       await cluster.within('close', broker.close())
       await cluster.eventually('the other takes over', () => second.owned.size === 2)
       assert.deepEqual(options.ownership.violations, [])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Header } from '../../message.ts'
 import { PolluxError } from '../../errors.ts'
+import type { Header } from '../../message.ts'
 import { beginnings, type ContractTest, numbered, record, texts } from './cluster.ts'
 import { keyPartitions } from './key-partitions.ts'
 
@@ -105,9 +105,13 @@ export const logTests: readonly ContractTest[] = [
     async run(cluster) {
       for (const partitions of [4, 12, 15]) {
         const topic = await cluster.topic(partitions)
-        await cluster.send(keyPartitions.map(({ key }) => record(topic, { key, partition: undefined })))
+        await cluster.send(
+          keyPartitions.map(({ key }) => record(topic, { key, partition: undefined })),
+        )
         const records = await cluster.read(beginnings(topic, partitions), keyPartitions.length)
-        const found = Object.fromEntries(records.map((one) => [one.key?.toString('hex'), one.partition]))
+        const found = Object.fromEntries(
+          records.map((one) => [one.key?.toString('hex'), one.partition]),
+        )
         const expected = Object.fromEntries(
           keyPartitions.map((one) => [one.key.toString('hex'), one.partitions[partitions]]),
         )
@@ -153,7 +157,11 @@ export const logTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(1)
       const producer = await (await cluster.broker()).producer()
-      const batch = [record(topic, { text: 'a' }), record(cluster.uniqueName(), {}), record(topic, { text: 'b' })]
+      const batch = [
+        record(topic, { text: 'a' }),
+        record(cluster.uniqueName(), {}),
+        record(topic, { text: 'b' }),
+      ]
       const refusals = await cluster.within('send', producer.send(batch))
       assert.deepEqual(
         refusals.map(({ index, error }) => [index, PolluxError.is(error) && error.code]),
@@ -167,7 +175,10 @@ export const logTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(2)
       const producer = await (await cluster.broker()).producer()
-      const batch = [record(topic, { partition: 2, text: 'a' }), record(topic, { partition: 1, text: 'b' })]
+      const batch = [
+        record(topic, { partition: 2, text: 'a' }),
+        record(topic, { partition: 1, text: 'b' }),
+      ]
       const refusals = await cluster.within('send', producer.send(batch))
       assert.deepEqual(
         refusals.map(({ index, error }) => [index, PolluxError.is(error) && error.code]),
@@ -177,7 +188,8 @@ export const logTests: readonly ContractTest[] = [
     },
   },
   {
-    title: 'case 17: a record above the limit is refused by check and by send, and the rest is written',
+    title:
+      'case 17: a record above the limit is refused by check and by send, and the rest is written',
     async run(cluster) {
       if (cluster.maxRecordBytes === undefined) return
       const topic = await cluster.topic(1)
@@ -226,7 +238,10 @@ export const logTests: readonly ContractTest[] = [
       await cluster.send([record(topic, { text: 'late' })])
       assert.deepEqual(texts(await taken), ['late'])
       const after = await broker.admin.groups()
-      assert.deepEqual(after.filter((group) => !before.includes(group)), [])
+      assert.deepEqual(
+        after.filter((group) => !before.includes(group)),
+        [],
+      )
       await reader.close()
     },
   },
@@ -234,9 +249,12 @@ export const logTests: readonly ContractTest[] = [
     title: 'a reader of an unknown topic is refused',
     async run(cluster) {
       const broker = await cluster.broker()
-      await assert.rejects(cluster.within('reader', broker.reader(beginnings(cluster.uniqueName()))), {
-        code: 'POLLUX_TOPIC_UNKNOWN',
-      })
+      await assert.rejects(
+        cluster.within('reader', broker.reader(beginnings(cluster.uniqueName()))),
+        {
+          code: 'POLLUX_TOPIC_UNKNOWN',
+        },
+      )
     },
   },
 ]

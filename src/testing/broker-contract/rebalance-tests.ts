@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { type ContractCluster, type ContractTest, numbered } from './cluster.ts'
-import { GroupProbe, Ownership, partitionName, type ProbeOptions } from './group-probe.ts'
+import { GroupProbe, Ownership, type ProbeOptions, partitionName } from './group-probe.ts'
 
 function sizes(probes: readonly GroupProbe[]): number[] {
   return probes.map(({ owned }) => owned.size).toSorted()
 }
 
-async function settle(cluster: ContractCluster, probes: readonly GroupProbe[], expected: number[]): Promise<void> {
+async function settle(
+  cluster: ContractCluster,
+  probes: readonly GroupProbe[],
+  expected: number[],
+): Promise<void> {
   await cluster.eventually(`the members own ${expected.join(', ')} partitions`, () => {
-    for (const { failure, name } of probes) if (failure !== undefined) throw new Error(name, { cause: failure })
+    for (const { failure, name } of probes)
+      if (failure !== undefined) throw new Error(name, { cause: failure })
     return sizes(probes).join() === expected.join()
   })
 }
@@ -20,10 +25,16 @@ export const rebalanceTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(4)
       const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
-      const probes = [await GroupProbe.join(cluster, options), await GroupProbe.join(cluster, options)]
+      const probes = [
+        await GroupProbe.join(cluster, options),
+        await GroupProbe.join(cluster, options),
+      ]
       await settle(cluster, probes, [2, 2])
       await cluster.send([0, 1, 2, 3].flatMap((partition) => numbered(topic, 10, partition)))
-      await cluster.eventually('all records come', () => probes.flatMap(({ records }) => records).length >= 40)
+      await cluster.eventually(
+        'all records come',
+        () => probes.flatMap(({ records }) => records).length >= 40,
+      )
       for (const probe of probes) {
         assert.equal(probe.records.length, 20)
         assert.ok(probe.records.every((one) => probe.owned.has(partitionName(one))))
@@ -32,11 +43,20 @@ export const rebalanceTests: readonly ContractTest[] = [
     },
   },
   {
-    title: 'case 14: a third member takes only what it needs; no partition has two owners, the rest goes on',
+    title:
+      'case 14: a third member takes only what it needs; no partition has two owners, the rest goes on',
     async run(cluster) {
       const topic = await cluster.topic(6)
-      const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership(), commits: true }
-      const probes = [await GroupProbe.join(cluster, options), await GroupProbe.join(cluster, options)]
+      const options = {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        ownership: new Ownership(),
+        commits: true,
+      }
+      const probes = [
+        await GroupProbe.join(cluster, options),
+        await GroupProbe.join(cluster, options),
+      ]
       await settle(cluster, probes, [3, 3])
       const before = probes.map(({ owned }) => new Set(owned))
       const revokedBefore = probes.map((probe) => probe.eventsOf('revoked').length)
@@ -45,8 +65,16 @@ export const rebalanceTests: readonly ContractTest[] = [
       for (const [index, kept] of before.entries()) {
         const probe = probes[index]
         assert.ok(probe)
-        assert.equal([...probe.owned].filter((name) => !kept.has(name)).length, 0, `${probe.name} got others`)
-        assert.equal(probe.eventsOf('revoked').length - (revokedBefore[index] ?? 0), 1, 'one partition moved')
+        assert.equal(
+          [...probe.owned].filter((name) => !kept.has(name)).length,
+          0,
+          `${probe.name} got others`,
+        )
+        assert.equal(
+          probe.eventsOf('revoked').length - (revokedBefore[index] ?? 0),
+          1,
+          'one partition moved',
+        )
         assert.deepEqual(probe.eventsOf('lost'), [])
       }
       assert.deepEqual(options.ownership.violations, [])
@@ -58,7 +86,11 @@ export const rebalanceTests: readonly ContractTest[] = [
       const topic = await cluster.topic(2)
       const gate = Promise.withResolvers<void>()
       cluster.defer(async () => gate.resolve())
-      const options: ProbeOptions = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
+      const options: ProbeOptions = {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        ownership: new Ownership(),
+      }
       const wanted: string[] = []
       const first = await GroupProbe.join(cluster, {
         ...options,
@@ -76,12 +108,16 @@ export const rebalanceTests: readonly ContractTest[] = [
       assert.deepEqual(first.textsOf(1 - kept), [], 'the wanted one is not delivered any more')
       assert.equal(second.owned.size, 0)
       gate.resolve()
-      await cluster.eventually('the moved partition goes on', () => second.textsOf(1 - kept).length === 5)
+      await cluster.eventually(
+        'the moved partition goes on',
+        () => second.textsOf(1 - kept).length === 5,
+      )
       assert.deepEqual(options.ownership?.violations, [])
     },
   },
   {
-    title: 'cases 9 and 11: revoked is awaited, a commit inside it counts, and the next owner starts there',
+    title:
+      'cases 9 and 11: revoked is awaited, a commit inside it counts, and the next owner starts there',
     async run(cluster) {
       const topic = await cluster.topic(2)
       await cluster.send([...numbered(topic, 10, 0), ...numbered(topic, 10, 1)])
@@ -99,7 +135,10 @@ export const rebalanceTests: readonly ContractTest[] = [
       })
       await cluster.eventually('all records come', () => first.records.length === 20)
       const second = await GroupProbe.join(cluster, options)
-      await cluster.eventually('a partition is wanted back', () => first.eventsOf('revoked').length === 1)
+      await cluster.eventually(
+        'a partition is wanted back',
+        () => first.eventsOf('revoked').length === 1,
+      )
       assert.equal(second.owned.size, 0, 'not handed over before revoked resolves')
       gate.resolve()
       await settle(cluster, [first, second], [1, 1])
@@ -141,12 +180,19 @@ export const rebalanceTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(4)
       const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
-      const probes = [await GroupProbe.join(cluster, options), await GroupProbe.join(cluster, options)]
+      const probes = [
+        await GroupProbe.join(cluster, options),
+        await GroupProbe.join(cluster, options),
+      ]
       await settle(cluster, probes, [2, 2])
       const [first, second] = probes as [GroupProbe, GroupProbe]
       await cluster.within('leave', first.leave())
       await settle(cluster, [second], [4])
-      assert.deepEqual(second.eventsOf('revoked'), second.eventsOf('revoked').slice(0, 2), 'nothing else moved')
+      assert.deepEqual(
+        second.eventsOf('revoked'),
+        second.eventsOf('revoked').slice(0, 2),
+        'nothing else moved',
+      )
       assert.deepEqual(options.ownership.violations, [])
     },
   },
@@ -155,7 +201,10 @@ export const rebalanceTests: readonly ContractTest[] = [
     async run(cluster) {
       const topic = await cluster.topic(1)
       const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
-      const probes = [await GroupProbe.join(cluster, options), await GroupProbe.join(cluster, options)]
+      const probes = [
+        await GroupProbe.join(cluster, options),
+        await GroupProbe.join(cluster, options),
+      ]
       await settle(cluster, probes, [0, 1])
       const [owner, idle] = probes[0]?.owned.size === 1 ? probes : probes.toReversed()
       await cluster.within('leave', (owner as GroupProbe).leave())
@@ -181,11 +230,19 @@ export const rebalanceTests: readonly ContractTest[] = [
     title: 'every record is delivered while members join and leave',
     async run(cluster) {
       const topic = await cluster.topic(4)
-      const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership(), commits: true }
+      const options = {
+        group: cluster.uniqueName(),
+        topics: [topic],
+        ownership: new Ownership(),
+        commits: true,
+      }
       const probes: GroupProbe[] = []
-      const join = async (): Promise<void> => void probes.push(await GroupProbe.join(cluster, options))
+      const join = async (): Promise<void> =>
+        void probes.push(await GroupProbe.join(cluster, options))
       const send = async (round: number): Promise<void> =>
-        cluster.send([0, 1, 2, 3].flatMap((partition) => numbered(topic, 5, partition, `${round}-`)))
+        cluster.send(
+          [0, 1, 2, 3].flatMap((partition) => numbered(topic, 5, partition, `${round}-`)),
+        )
       await join()
       await send(0)
       await join()
@@ -200,7 +257,11 @@ export const rebalanceTests: readonly ContractTest[] = [
       await send(4)
       const all = [gone, ...probes]
       const offsets = (partition: number): Set<number> =>
-        new Set(all.flatMap(({ records }) => records.filter((it) => it.partition === partition)).map((it) => it.offset))
+        new Set(
+          all
+            .flatMap(({ records }) => records.filter((it) => it.partition === partition))
+            .map((it) => it.offset),
+        )
       await cluster.eventually('all 100 records were delivered', () =>
         [0, 1, 2, 3].every((partition) => offsets(partition).size === 25),
       )
