@@ -148,7 +148,7 @@ class EmbeddedBroker implements Broker {
     if (foreign.length > 0)
       throw unknownTopics(foreign.map(({ topic, partition }) => `${topic}/${partition}`))
     await trimTopics(log, topics, this.#clock.now())
-    const reader = new EmbeddedReader(log, from, this.#clock, (it) => this.#others.delete(it))
+    const reader = new EmbeddedReader(log, from, (it) => this.#others.delete(it))
     this.#others.add(reader)
     return reader
   }

@@ -65,7 +65,7 @@ export class EmbeddedMember implements GroupMember {
 
   private constructor(parts: MemberParts) {
     this.#parts = parts
-    this.#wait = new PollWait(parts.clock, (max) => this.#gather(max))
+    this.#wait = new PollWait((max) => this.#gather(max))
     this.#stopListening = parts.log.onChange(() => {
       try {
         this.#changed()

@@ -1,6 +1,5 @@
 import type { RawMessage } from '../message.ts'
 import type { BrokerReader, Position } from '../ports/broker.ts'
-import type { Clock } from '../ports/clock.ts'
 import { type Cursor, fetchRecords, rotate } from './fetch-records.ts'
 import type { LogStorage } from './log-storage.ts'
 import { PollWait } from './poll-wait.ts'
@@ -18,7 +17,6 @@ export class EmbeddedReader implements BrokerReader {
   constructor(
     log: LogStorage,
     from: readonly Position[],
-    clock: Clock,
     closed: (reader: EmbeddedReader) => void,
   ) {
     this.#log = log
@@ -27,7 +25,7 @@ export class EmbeddedReader implements BrokerReader {
       partition,
       position: offset,
     }))
-    this.#wait = new PollWait(clock, (max) => this.#gather(max))
+    this.#wait = new PollWait((max) => this.#gather(max))
     this.#stopListening = log.onChange(() => this.#wait.wake())
     this.#closed = () => closed(this)
   }

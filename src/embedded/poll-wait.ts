@@ -1,8 +1,10 @@
 import { PolluxError, shown } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
-import type { Clock } from '../ports/clock.ts'
 
-/** How long a poll waits for a record before it resolves with none, in milliseconds. */
+/**
+ * How long a poll waits for a record before it resolves with none, in milliseconds. By the machine's time: a clock
+ * that a test moves by a week would end this wait half a million times.
+ */
 const longestWait = 1_000
 
 interface Pending {
@@ -14,13 +16,11 @@ interface Pending {
 
 /** A poll that stays pending until there is something to deliver. */
 export class PollWait {
-  readonly #clock: Clock
   readonly #gather: (max: number) => readonly RawMessage[]
   #pending: Pending | undefined
 
   /** `gather` takes what can be delivered now; it may throw. */
-  constructor(clock: Clock, gather: (max: number) => readonly RawMessage[]) {
-    this.#clock = clock
+  constructor(gather: (max: number) => readonly RawMessage[]) {
     this.#gather = gather
   }
 
@@ -31,12 +31,9 @@ export class PollWait {
     const pending: Pending = { max, resolve, reject, cancelTimer: () => {} }
     this.#pending = pending
     this.wake()
-    if (this.#pending === pending) {
-      const cancelTimer = this.#clock.after(longestWait, () => {
-        if (this.#pending?.resolve === resolve) this.end()
-      })
-      this.#pending = { ...pending, cancelTimer }
-    }
+    if (this.#pending !== pending) return promise
+    const timer = setTimeout(() => this.end(), longestWait).unref()
+    this.#pending = { ...pending, cancelTimer: () => clearTimeout(timer) }
     return promise
   }
 

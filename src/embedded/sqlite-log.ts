@@ -81,7 +81,8 @@ export class SqliteLog implements LogStorage {
 
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
-    this.#watch ??= setInterval(() => this.#look(), watchInterval).unref()
+    // Not unref'd: who waits for what other processes write keeps the process alive, as a socket would.
+    this.#watch ??= setInterval(() => this.#look(), watchInterval)
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
