@@ -1,0 +1,65 @@
+import { pgliteStore } from '../../src/embedded/pglite-store.ts'
+
+// Commits units for ever. Says where it starts, and each unit whose commit was answered. Before that it checks what
+// the process before it left: state and ledger tell of the same number of units.
+const [folder = ''] = process.argv.slice(2)
+const service = 'counter'
+const keys = 20
+
+const store = pgliteStore({ folder })
+await store.open()
+const [row] = await store.acquire(service, [{ topic: 'ticks', partition: 0 }])
+if (row === undefined) throw new Error('no ledger row')
+const names = [
+  Buffer.from('count'),
+  ...Array.from({ length: keys }, (_, index) => Buffer.from(`key ${index}`)),
+]
+const states = await store.load(service, names)
+const versions = states.map(({ version }) => version)
+let count = Number(states[0]?.value?.toString() ?? 0)
+
+const found = JSON.stringify(states.slice(1).map(({ value }) => value && value.readUInt32BE(0)))
+const expected = JSON.stringify(
+  Array.from({ length: keys }, (_, index) => lastWrite(count, index) ?? null),
+)
+if ((row.next ?? 0) !== count || found !== expected) {
+  console.log(`broken: ledger ${row.next}, count ${count}, keys ${found} instead of ${expected}`)
+} else {
+  console.log(`start ${count}`)
+  for (;;) await commitNext()
+}
+
+async function commitNext(): Promise<void> {
+  const slot = 1 + (count % keys)
+  const changed = [0, slot]
+  const value = Buffer.alloc(2_000, count)
+  value.writeUInt32BE(count + 1)
+  const result = await store.commit({
+    service,
+    states: changed.map((index) => ({
+      key: names[index] as Buffer,
+      value: index === 0 ? Buffer.from(String(count + 1)) : value,
+      version: versions[index] as number,
+    })),
+    ledger: [{ ...(row as { epoch: number }), ...place(count + 1) }],
+  })
+  if (result.outcome !== 'committed') {
+    console.log(`broken: ${result.outcome}`)
+    process.exit()
+  }
+  for (const [index, slotChanged] of changed.entries()) {
+    versions[slotChanged] = result.versions[index] as number
+  }
+  count += 1
+  console.log(`committed ${count}`)
+}
+
+function place(next: number): { topic: string; partition: number; next: number; settled: [] } {
+  return { topic: 'ticks', partition: 0, next, settled: [] }
+}
+
+/** The last unit, of the first `count`, that wrote the key at `index`. */
+function lastWrite(count: number, index: number): number | undefined {
+  const last = count - ((((count - 1 - index) % keys) + keys) % keys)
+  return last > 0 ? last : undefined
+}
