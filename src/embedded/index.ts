@@ -6,3 +6,4 @@ export {
   sharedMemory,
 } from './embedded-broker.ts'
 export type { MemoryLog } from './memory-log.ts'
+export { type PgliteStoreOptions, pgliteStore } from './pglite-store.ts'
