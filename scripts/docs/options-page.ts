@@ -1,3 +1,5 @@
+import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
+import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { serviceOptions } from '../../src/service.ts'
@@ -20,6 +22,19 @@ const sections: readonly Section[] = [
     title: 'Runtime',
     intro: 'In `run(services, { … })`, as flags of `pollux run`, and in `pollux.config.ts`.',
     table: runtimeOptions,
+  },
+  {
+    title: 'Kafka',
+    intro:
+      'In `kafka({ … })` of `pollux/kafka`, beside `brokers`, `tls`, `sasl`, `client`, `consumer`, `producer` and `admin`. ' +
+      '[Kafka](kafka.md) describes those.',
+    table: kafkaOptions,
+  },
+  {
+    title: 'Embedded broker',
+    intro:
+      'In `embeddedBroker({ … })` of `pollux/embedded`, beside `folder`, `memory` and `clock`.',
+    table: embeddedBrokerOptions,
   },
 ]
 
