@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawMessage } from '../message.ts'
 import type { AssignedPartition, GroupListener, GroupMember, Position, Subscription, TopicPartition } from '../ports/broker.ts'
 import { Backlog } from './backlog.ts'
@@ -248,7 +249,9 @@ export class KafkaMember implements GroupMember {
       },
     )
     while (!isSettled) {
-      if (this.#isPolling || this.#leaving !== undefined) await Promise.race([done, this.#intake.rest(20)])
+      // Not by the intake's rest: what is already signalled would end it at once, again and again, and the poll that
+      // is to take what was signalled would never get its turn of the event loop.
+      if (this.#isPolling || this.#leaving !== undefined) await Promise.race([done, sleep(20)])
       else {
         const records = await this.#take(1)
         this.#backlog.add(records)
