@@ -1,8 +1,18 @@
 import { existsSync } from 'node:fs'
 import { PolluxError } from '../errors.ts'
-import type { KafkaOptions } from '../kafka/index.ts'
+import type { KafkaOptions, KafkaPlainOptions } from '../kafka/index.ts'
 import type { Broker } from '../ports/broker.ts'
+import type { Logger } from '../ports/logger.ts'
 import { isKafkaChosen, type ResolvedSettings } from './settings/resolve-settings.ts'
+import type { SettingName } from './settings/settings.ts'
+
+export interface OpenOptions {
+  readonly logger: Logger
+  /** Whether the embedded broker's folder must be there already. Default false. */
+  readonly mustExist?: boolean
+  /** Which worker this process is, such as `1/2`, if there are several. */
+  readonly worker?: string | undefined
+}
 
 /**
  * The broker of the configuration, not connected yet.
@@ -10,11 +20,11 @@ import { isKafkaChosen, type ResolvedSettings } from './settings/resolve-setting
  */
 export async function openBroker(
   resolved: ResolvedSettings,
-  { mustExist = false }: { readonly mustExist?: boolean } = {},
+  { mustExist = false, logger, worker }: OpenOptions,
 ): Promise<Broker> {
   if (isKafkaChosen(resolved)) {
     const { kafka } = await import('../kafka/index.ts')
-    return kafka(kafkaOptions(resolved))
+    return kafka({ ...kafkaOptions(resolved, worker), logger })
   }
   const { folder } = resolved.settings
   if (mustExist && !existsSync(folder)) {
@@ -29,7 +39,7 @@ export async function openBroker(
 /** Connects, does the work, and closes the broker whatever becomes of it. */
 export async function withBroker<Result>(
   resolved: ResolvedSettings,
-  options: { readonly mustExist?: boolean },
+  options: OpenOptions,
   work: (broker: Broker) => Promise<Result>,
 ): Promise<Result> {
   const broker = await openBroker(resolved, options)
@@ -45,28 +55,37 @@ export async function withBroker<Result>(
 }
 
 /** What the config file says of Kafka, with what environment and flags say put over it. */
-export function kafkaOptions({ settings, origins, kafkaConfig = {} }: ResolvedSettings): KafkaOptions {
+export function kafkaOptions({ settings, origins, kafkaConfig = {} }: ResolvedSettings, worker?: string): KafkaOptions {
   const { kafka, kafkaTls, kafkaCa, kafkaSasl, kafkaUsername, kafkaPassword } = settings
-  const tls = kafkaCa !== undefined ? { ...asObject(kafkaConfig['tls']), ca: kafkaCa } : tlsSwitch()
+  const options: Record<string, unknown> = { ...kafkaConfig }
+  for (const [name, setting] of Object.entries(plainSettings)) {
+    if (origins[setting] !== 'default') options[name] = settings[setting]
+  }
+  if (kafka !== undefined) options['brokers'] = kafka
+  if (origins.kafkaTls !== 'default') options['tls'] = kafkaTls && (kafkaConfig['tls'] || true)
+  if (kafkaCa !== undefined) options['tls'] = { ...asObject(kafkaConfig['tls']), ca: kafkaCa }
   const sasl = {
-    ...asObject(kafkaConfig['sasl']),
     ...(kafkaSasl === undefined ? {} : { mechanism: kafkaSasl }),
     ...(kafkaUsername === undefined ? {} : { username: kafkaUsername }),
     ...(kafkaPassword === undefined ? {} : { password: kafkaPassword }),
   }
-  // kafka() checks the whole of it, so that an error names the option whatever its origin.
-  return {
-    ...kafkaConfig,
-    ...(kafka === undefined ? {} : { brokers: kafka }),
-    ...(tls === undefined ? {} : { tls }),
-    ...(Object.keys(sasl).length === 0 ? {} : { sasl }),
-  } as unknown as KafkaOptions
-
-  function tlsSwitch(): unknown {
-    if (origins.kafkaTls === 'default') return undefined
-    return kafkaTls ? (kafkaConfig['tls'] ?? true) : false
+  if (Object.keys(sasl).length > 0) options['sasl'] = { ...asObject(kafkaConfig['sasl']), ...sasl }
+  // Two members of one instance id would put each other out.
+  if (worker !== undefined && options['instanceId'] !== undefined) {
+    options['instanceId'] = `${String(options['instanceId'])}-${worker.split('/')[0]}`
   }
+  // kafka() checks the whole of it, so that an error names the option whatever its origin.
+  return options as unknown as KafkaOptions
 }
+
+const plainSettings = {
+  clientId: 'kafkaClientId',
+  instanceId: 'kafkaInstanceId',
+  sessionTimeout: 'kafkaSessionTimeout',
+  pollLimit: 'kafkaPollLimit',
+  connectTimeout: 'kafkaConnectTimeout',
+  protocol: 'kafkaProtocol',
+} as const satisfies Record<keyof KafkaPlainOptions, SettingName>
 
 function asObject(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : {}

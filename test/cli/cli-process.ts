@@ -41,6 +41,13 @@ export class Workplace implements Disposable {
     return started
   }
 
+  /** What was printed by a command that has to succeed. */
+  async output(args: readonly string[], input = ''): Promise<string> {
+    const { code, stdout, stderr } = await this.pollux(args, input)
+    if (code !== 0) throw new Error(`pollux ${args.join(' ')} ended with ${code}: ${stderr}`)
+    return String(stdout)
+  }
+
   /** Runs a command to its end, `input` on its stdin. */
   async pollux(args: readonly string[], input: string | Buffer = '', options: StartOptions = {}): Promise<Ended> {
     const started = this.start(args, options)
@@ -133,14 +140,17 @@ function withoutPollux(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * A module with the service `copying` from the topic `in` to the topic `out`; `handler` is the body of its handler,
  * which has `message`, `context` and `copy`.
  */
-export function copyingModule(handler = 'return copy', { before = '', state = false } = {}): string {
+export function copyingModule(
+  handler = 'return copy',
+  { before = '', state = false, from = 'in', to = 'out', name = 'copying' } = {},
+): string {
   return `
 import { bytes, defineService, nullable, topic } from '${index}'
 import { appendFileSync } from 'node:fs'
 ${before}
-const input = topic('in', { value: bytes })
-const output = topic('out', { value: bytes })
-export const copying = defineService('copying', {
+const input = topic('${from}', { value: bytes })
+const output = topic('${to}', { value: bytes })
+export const copying = defineService('${name}', {
   inputs: [input],
   outputs: [output],
   concurrency: 4,

@@ -51,7 +51,7 @@ export async function executeConsume(invocation: Invocation): Promise<ExitCode> 
     key: flags.keyFormat ?? 'text',
     value: flags.valueFormat ?? 'auto',
   })
-  await withBroker(settings, { mustExist: true }, async (broker) => {
+  await withBroker(settings, { mustExist: true, logger }, async (broker) => {
     const { ranges, positions } = await placeReader(broker, topic, flags)
     await readRecords({
       broker,

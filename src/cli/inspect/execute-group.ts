@@ -6,9 +6,9 @@ import { escapeControls, formatNumber, textTable } from '../text-table.ts'
 import { type GroupReport, readGroupReport } from './group-report.ts'
 
 /** `pollux group <name>` */
-export async function executeGroup({ args, flags, settings, output }: Invocation): Promise<ExitCode> {
+export async function executeGroup({ args, flags, settings, output, logger }: Invocation): Promise<ExitCode> {
   const [name = ''] = args
-  const report = await withBroker(settings, { mustExist: true }, async ({ admin, name: broker }) => {
+  const report = await withBroker(settings, { mustExist: true, logger }, async ({ admin, name: broker }) => {
     const found = await readGroupReport(admin, name)
     if (found.state !== 'Dead' || found.partitions.length > 0) return found
     throw new PolluxError('POLLUX_OPTION_INVALID', `There is no group '${name}' on ${broker}.`, {

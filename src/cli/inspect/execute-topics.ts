@@ -4,8 +4,8 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { formatNumber, textTable } from '../text-table.ts'
 
 /** `pollux topics` */
-export async function executeTopics({ flags, settings, output }: Invocation): Promise<ExitCode> {
-  const topics = await withBroker(settings, { mustExist: true }, async ({ admin }) => {
+export async function executeTopics({ flags, settings, output, logger }: Invocation): Promise<ExitCode> {
+  const topics = await withBroker(settings, { mustExist: true, logger }, async ({ admin }) => {
     const found = await admin.topics()
     const ranges = found.length === 0 ? [] : await admin.ranges(found.map((topic) => topic.name))
     return found.map(({ name, partitions }) => {

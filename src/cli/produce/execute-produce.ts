@@ -1,5 +1,5 @@
 import { PolluxError } from '../../errors.ts'
-import { integer, oneOf } from '../../options.ts'
+import { integer, oneOf, text } from '../../options.ts'
 import type { Broker } from '../../ports/broker.ts'
 import { checkTopicName } from '../../topic.ts'
 import type { Invocation } from '../command.ts'
@@ -7,7 +7,6 @@ import { withBroker } from '../connect.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { nameList, readFlags } from '../flags.ts'
 import { isKafkaChosen } from '../settings/resolve-settings.ts'
-import { text } from '../settings/option-kinds.ts'
 import { watchStopSignals } from '../stop-signals.ts'
 import { formatNumber } from '../text-table.ts'
 import { csvRecords } from './csv-records.ts'
@@ -29,9 +28,9 @@ interface ProduceFlags {
 }
 
 const flagTable = {
-  file: text<string>({ default: '', help: '', expected: 'the path of a file, or -' }),
+  file: text<string>({ default: '', help: '' }),
   format: oneOf<InputFormat>({ words: ['ndjson', 'csv'], default: 'ndjson', help: '' }),
-  key: text<string>({ default: '', help: '', expected: 'the name of a field' }),
+  key: text<string>({ default: '', help: '' }),
   numbers: nameList,
   rate: integer({ min: 1, max: 10_000_000, default: 1, help: '' }),
   batch: integer({ min: 1, max: 100_000, default: 500, help: '' }),
@@ -53,7 +52,7 @@ export async function executeProduce(invocation: Invocation): Promise<ExitCode> 
   let totals: SendTotals = { records: 0, bytes: 0 }
   let isFinished = false
   try {
-    await withBroker(invocation.settings, {}, async (broker) => {
+    await withBroker(invocation.settings, { logger: invocation.logger }, async (broker) => {
       await ensureTopic(broker, topic, flags, invocation)
       const producer = await broker.producer()
       try {

@@ -17,7 +17,8 @@ export async function runServices(
   started: () => void,
 ): Promise<ExitCode> {
   const store = await openStore(settings, services)
-  const broker = await openBroker(settings)
+  const broker = await openBroker(settings, { logger, worker: process.env['POLLUX_WORKER'] })
+  logger.info({ services: services.map(({ name }) => name), broker: broker.name }, 'Starting.')
   const { bufferMessages, bufferBytes, commitInterval, drainTimeout, stopTimeout, createTopics } = settings.settings
   const runtime = await run(services, {
     broker,

@@ -1,21 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Option } from '../../options.ts'
 
-/** A text that is not empty. */
-export function text<Default extends string | undefined>(given: {
-  readonly default: Default
-  readonly help: string
-  readonly expected?: string
-}): Option<string | Default> {
-  return {
-    help: given.help,
-    default: given.default,
-    shownDefault: given.default ?? 'none',
-    expected: given.expected ?? 'a text that is not empty',
-    read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
-  }
-}
-
 /** An option that may be left out: the same check, no default. */
 export function optional<Value>(option: Option<Value>): Option<Value | undefined> {
   return { ...option, default: undefined, shownDefault: 'none' }

@@ -1,6 +1,7 @@
-import { integer, oneOf, type OptionTable, yesNo } from '../../options.ts'
+import { kafkaOptions } from '../../kafka/options.ts'
+import { integer, oneOf, type OptionTable, text, yesNo } from '../../options.ts'
 import { type RuntimeSettings, runtimeOptions } from '../../runtime-options.ts'
-import { brokerList, fileContent, optional, text } from './option-kinds.ts'
+import { brokerList, fileContent, optional } from './option-kinds.ts'
 
 /** How much is logged; `silent` is nothing at all. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -15,6 +16,12 @@ export interface Settings extends RuntimeSettings {
   readonly kafkaSasl: SaslMechanism | undefined
   readonly kafkaUsername: string | undefined
   readonly kafkaPassword: string | undefined
+  readonly kafkaClientId: string
+  readonly kafkaInstanceId: string | undefined
+  readonly kafkaSessionTimeout: number
+  readonly kafkaPollLimit: number
+  readonly kafkaConnectTimeout: number
+  readonly kafkaProtocol: 'classic' | 'consumer'
   readonly folder: string
   readonly logLevel: LogLevel
   readonly workers: number
@@ -37,16 +44,24 @@ export const settingsTable: OptionTable<Settings> = {
       help: 'How to authenticate; needs the user name and POLLUX_KAFKA_PASSWORD.',
     }),
   ),
-  kafkaUsername: text({ default: undefined, help: 'The user name for SASL.' }),
-  kafkaPassword: text({
+  kafkaUsername: text<string | undefined>({ default: undefined, help: 'The user name for SASL.' }),
+  kafkaPassword: text<string | undefined>({
     default: undefined,
     help: 'The password for SASL. It has no flag, since every user of a machine can read the flags of its processes.',
   }),
-  folder: text({
-    default: '.pollux',
+  kafkaClientId: kafkaOptions.clientId,
+  kafkaInstanceId: kafkaOptions.instanceId,
+  kafkaSessionTimeout: kafkaOptions.sessionTimeout,
+  kafkaPollLimit: kafkaOptions.pollLimit,
+  kafkaConnectTimeout: kafkaOptions.connectTimeout,
+  kafkaProtocol: kafkaOptions.protocol,
+  folder: {
+    ...text({
+      default: '.pollux',
+      help: 'Where the embedded broker and store keep their data. Relative to the working folder.',
+    }),
     expected: 'the path of a folder',
-    help: 'Where the embedded broker and store keep their data. Relative to the working folder.',
-  }),
+  },
   logLevel: oneOf({
     words: ['debug', 'info', 'warn', 'error', 'silent'],
     default: 'info',
@@ -70,12 +85,21 @@ export const connectionSettings: readonly SettingName[] = [
   'kafkaCa',
   'kafkaSasl',
   'kafkaUsername',
+  'kafkaConnectTimeout',
   'folder',
   'logLevel',
 ]
 
 /** Settings whose flags `pollux run` has besides. */
-export const runSettings: readonly SettingName[] = ['workers', ...(Object.keys(runtimeOptions) as SettingName[])]
+export const runSettings: readonly SettingName[] = [
+  'kafkaClientId',
+  'kafkaInstanceId',
+  'kafkaSessionTimeout',
+  'kafkaPollLimit',
+  'kafkaProtocol',
+  'workers',
+  ...(Object.keys(runtimeOptions) as SettingName[]),
+]
 
 const secretSettings: ReadonlySet<SettingName> = new Set<SettingName>(['kafkaPassword'])
 

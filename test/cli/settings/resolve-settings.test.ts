@@ -78,13 +78,16 @@ test('Flags and environment are put over what the config file says of Kafka', ()
       kafka: { brokers: ['a:1'], tls: { rejectUnauthorized: true }, sasl: { mechanism: 'plain', username: 'u', password: 'file-secret' }, clientId: 'c' },
     }),
     environment: { POLLUX_KAFKA: 'b:2, c:3', POLLUX_KAFKA_PASSWORD: 'env-secret' },
-    flags: { kafkaTls: true },
+    flags: { kafkaTls: true, kafkaConnectTimeout: '3s', kafkaInstanceId: 'me' },
   })
-  assert.deepEqual(kafkaOptions(resolved), {
+  assert.deepEqual(kafkaOptions(resolved, '2/3'), {
     brokers: ['b:2', 'c:3'],
     tls: { rejectUnauthorized: true },
     sasl: { mechanism: 'plain', username: 'u', password: 'env-secret' },
     clientId: 'c',
+    connectTimeout: 3_000,
+    // Two workers of one instance id would put each other out of the group.
+    instanceId: 'me-2',
   })
 })
 
