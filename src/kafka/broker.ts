@@ -48,6 +48,7 @@ export class KafkaBroker implements Broker {
     this.#context = { where, logger, secrets, closed: this.#closed.signal }
     this.#admin = new KafkaAdmin(() => this.#connection(), this.#context)
     this.admin = this.#admin
+    Object.defineProperty(this, inspect.custom, { value: () => `KafkaBroker { ${this.name} }` })
   }
 
   async connect(): Promise<void> {
@@ -160,10 +161,6 @@ export class KafkaBroker implements Broker {
 
   toJSON(): object {
     return { name: this.name }
-  }
-
-  [inspect.custom](): string {
-    return `KafkaBroker { ${this.name} }`
   }
 }
 

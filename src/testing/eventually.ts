@@ -42,7 +42,7 @@ export async function eventually<T>(
 export async function within<T>(
   what: string,
   promise: Promise<T>,
-  deadline = defaultDeadline,
+  deadline: number = defaultDeadline,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

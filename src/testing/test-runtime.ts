@@ -118,7 +118,7 @@ class InMemoryRuntime implements TestRuntime {
 
   async messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]> {
     const records = await this.#records(topic)
-    const messages: Message[] = await Promise.all(records.map((record) => decodeMessage(record, topic)))
+    const messages: Message[] = await Promise.all(records.map(async (record) => decodeMessage(record, topic)))
     return messages as MessageOf<T>[]
   }
 
