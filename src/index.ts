@@ -1,6 +1,7 @@
+export { defineConfig, type PolluxConfig } from './cli/config.ts'
 export { bytes } from './codecs/bytes.ts'
 export { type Codec, nullable } from './codecs/codec.ts'
-export { json, type JsonOptions } from './codecs/json.ts'
+export { type JsonOptions, json } from './codecs/json.ts'
 export { text } from './codecs/text.ts'
 export type { Duration } from './duration.ts'
 export type { Runtime, StopReport } from './engine/runtime.ts'
@@ -10,7 +11,7 @@ export type { Broker } from './ports/broker.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Store } from './ports/store.ts'
-export { run, type RunOptions } from './run.ts'
+export { type RunOptions, run } from './run.ts'
 export type { RuntimeOptions } from './runtime-options.ts'
 export {
   defineService,
@@ -21,4 +22,4 @@ export {
   type State,
   type StatefulContext,
 } from './service.ts'
-export { type MessageOf, type OutputMessage, topic, type Topic } from './topic.ts'
+export { type MessageOf, type OutputMessage, type Topic, topic } from './topic.ts'

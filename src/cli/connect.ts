@@ -55,7 +55,10 @@ export async function withBroker<Result>(
 }
 
 /** What the config file says of Kafka, with what environment and flags say put over it. */
-export function kafkaOptions({ settings, origins, kafkaConfig = {} }: ResolvedSettings, worker?: string): KafkaOptions {
+export function kafkaOptions(
+  { settings, origins, kafkaConfig = {} }: ResolvedSettings,
+  worker?: string,
+): KafkaOptions {
   const { kafka, kafkaTls, kafkaCa, kafkaSasl, kafkaUsername, kafkaPassword } = settings
   const options: Record<string, unknown> = { ...kafkaConfig }
   for (const [name, setting] of Object.entries(plainSettings)) {

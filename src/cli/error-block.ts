@@ -15,7 +15,10 @@ export function errorBlock(error: unknown, environment: NodeJS.ProcessEnv = proc
 
 function describePolluxError(error: PolluxError): string[] {
   const { hint } = error
-  const message = hint !== undefined && error.message.endsWith(hint) ? error.message.slice(0, -hint.length) : error.message
+  const message =
+    hint !== undefined && error.message.endsWith(hint)
+      ? error.message.slice(0, -hint.length)
+      : error.message
   const lines = [`${label('error:', 'red')} ${plain(message.trimEnd())}`]
   if (hint !== undefined) lines.push(`  ${label('hint:', 'cyan')} ${plain(hint)}`)
   lines.push(`  ${label('code:', 'dim')} ${error.code}`)

@@ -6,9 +6,13 @@ import { loadConfig } from './settings/load-config.ts'
 import { resolveSettings } from './settings/resolve-settings.ts'
 
 /** Reads the configuration and does what was asked for. */
-export async function execute({ declaration, args, flags }: Request, output: Output): Promise<ExitCode> {
+export async function execute(
+  { declaration, args, flags }: Request,
+  output: Output,
+): Promise<ExitCode> {
   const environment = process.env
-  const named = (flags['config'] as string | undefined) ?? (environment['POLLUX_CONFIG'] || undefined)
+  const named =
+    (flags['config'] as string | undefined) ?? (environment['POLLUX_CONFIG'] || undefined)
   const config = await loadConfig(named, process.cwd())
   const settings = resolveSettings({ flags, environment, config })
   const isQuiet = declaration.name !== 'run' && settings.origins.logLevel === 'default'

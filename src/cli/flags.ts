@@ -1,6 +1,6 @@
+import { shown } from '../errors.ts'
 import type { Option } from '../options.ts'
 import { Problems } from '../options.ts'
-import { shown } from '../errors.ts'
 import { flagOf } from './settings/settings.ts'
 
 /**
@@ -8,7 +8,9 @@ import { flagOf } from './settings/settings.ts'
  * @throws POLLUX_OPTION_INVALID
  */
 export function readFlags<Values extends object>(
-  table: { readonly [Name in keyof Values & string]: Pick<Option<Values[Name]>, 'expected' | 'read'> },
+  table: {
+    readonly [Name in keyof Values & string]: Pick<Option<Values[Name]>, 'expected' | 'read'>
+  },
   flags: Readonly<Record<string, unknown>>,
 ): { readonly [Name in keyof Values]: Values[Name] | undefined } {
   const problems = new Problems()

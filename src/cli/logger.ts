@@ -16,7 +16,12 @@ export interface LoggerOptions {
 }
 
 /** Log lines to stderr: JSON for machines, one readable line for a terminal. No known secret passes. */
-export function createLogger({ level, pretty, worker, write = writeToStderr }: LoggerOptions): Logger {
+export function createLogger({
+  level,
+  pretty,
+  worker,
+  write = writeToStderr,
+}: LoggerOptions): Logger {
   return pino(
     {
       level,
@@ -42,9 +47,12 @@ export function prettyLine(line: string): string {
   const style = styles[level as keyof typeof styles] ?? 'dim'
   const clock = String(time).slice(11, 23)
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${shownField(value)}`)
-  if (error !== undefined) rest.push(`error=${shownField((error as { readonly message?: unknown }).message ?? error)}`)
+  if (error !== undefined)
+    rest.push(`error=${shownField((error as { readonly message?: unknown }).message ?? error)}`)
   const head = `${colour('dim', clock)} ${colour(style, String(level).padEnd(5))} ${escapeControls(String(message ?? ''))}`
-  return rest.length === 0 ? `${head}\n` : `${head}  ${colour('dim', escapeControls(rest.join(' ')))}\n`
+  return rest.length === 0
+    ? `${head}\n`
+    : `${head}  ${colour('dim', escapeControls(rest.join(' ')))}\n`
 }
 
 function shownField(value: unknown): string {

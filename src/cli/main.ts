@@ -6,7 +6,9 @@ import { readCommandLine } from './program.ts'
 
 // A promise that can never settle (in a module given to `run`, say) would let Node end in silence and with success.
 process.once('beforeExit', () => {
-  process.stderr.write('error: The command ended before it was through: it waits for something that cannot come.\n')
+  process.stderr.write(
+    'error: The command ended before it was through: it waits for something that cannot come.\n',
+  )
   process.exit(exitCodes.crashed)
 })
 // A reader of stderr that went away is no reason to fail.

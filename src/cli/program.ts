@@ -8,7 +8,7 @@ import { groupsCommand } from './commands/groups.ts'
 import { produceCommand } from './commands/produce.ts'
 import { runCommand } from './commands/run.ts'
 import { topicsCommand } from './commands/topics.ts'
-import { exitCodes, exitMeanings, type ExitName } from './exit-codes.ts'
+import { type ExitName, exitCodes, exitMeanings } from './exit-codes.ts'
 import { flagOf, type SettingName, settingsTable, variableOf } from './settings/settings.ts'
 
 /** All commands, in the order of `--help`. */
@@ -49,16 +49,22 @@ export function readCommandLine(argv: readonly string[]): Request | undefined {
 
 function buildProgram(ask: (request: Request) => void): Command {
   const program = new Command('pollux')
-    .description('Runs producer and consumer services on Kafka, or on an embedded broker with nothing to install.')
+    .description(
+      'Runs producer and consumer services on Kafka, or on an embedded broker with nothing to install.',
+    )
     .version(ownVersion(), '--version', 'Prints the version.')
     .helpOption('--help', 'Prints this help.')
     .helpCommand(false)
-    .addHelpText('after', `\nExit codes:\n${exitCodeLines()}\n\nEvery setting is also an environment variable: ${flagOf('bufferBytes')} is ${variableOf('bufferBytes')}.`)
+    .addHelpText(
+      'after',
+      `\nExit codes:\n${exitCodeLines()}\n\nEvery setting is also an environment variable: ${flagOf('bufferBytes')} is ${variableOf('bufferBytes')}.`,
+    )
   prepare(program)
   for (const declaration of commands) program.addCommand(buildCommand(declaration, ask))
   program.allowExcessArguments().action(() => {
     const [unknown] = program.args
-    const problem = unknown === undefined ? 'No command is given.' : `There is no command '${unknown}'.`
+    const problem =
+      unknown === undefined ? 'No command is given.' : `There is no command '${unknown}'.`
     throw new PolluxError('POLLUX_OPTION_INVALID', problem, {
       expected: `one of ${commands.map((command) => command.name).join(', ')}`,
       hint: 'See `pollux --help`.',
@@ -75,9 +81,16 @@ function buildCommand(declaration: CommandDeclaration, ask: (request: Request) =
     .allowExcessArguments(false)
   prepare(command)
   declaration.declare(command)
-  for (const name of declaration.settings) for (const option of settingFlags(name)) command.addOption(option)
-  command.option('--config <file>', 'The config file. Default: pollux.config.ts in the working folder, if it exists.')
-  command.addHelpText('after', `\nExamples:\n${declaration.examples.map((line) => `  ${line}`).join('\n')}`)
+  for (const name of declaration.settings)
+    for (const option of settingFlags(name)) command.addOption(option)
+  command.option(
+    '--config <file>',
+    'The config file. Default: pollux.config.ts in the working folder, if it exists.',
+  )
+  command.addHelpText(
+    'after',
+    `\nExamples:\n${declaration.examples.map((line) => `  ${line}`).join('\n')}`,
+  )
   command.action(() => {
     ask({ declaration, args: command.args, flags: command.opts() })
   })
@@ -92,10 +105,14 @@ function prepare(command: Command): void {
 /** A setting's flags. Their values stay text here: all settings are checked together, whatever their origin. */
 function settingFlags(name: SettingName): Option[] {
   const option = settingsTable[name]
-  const help = option.default === undefined ? option.help : `${option.help} (default: ${option.shownDefault})`
+  const help =
+    option.default === undefined ? option.help : `${option.help} (default: ${option.shownDefault})`
   const positive = new Option(`${flagOf(name)} <${placeholderOf(option.expected)}>`, help)
   if (name === 'kafka') {
-    return [positive, new Option('--no-kafka', 'Uses the embedded broker although the configuration names Kafka.')]
+    return [
+      positive,
+      new Option('--no-kafka', 'Uses the embedded broker although the configuration names Kafka.'),
+    ]
   }
   if (typeof option.default !== 'boolean') return [positive]
   const negative = flagOf(name).replace('--', '--no-')
@@ -122,7 +139,9 @@ function hintFor(argv: readonly string[]): string {
 
 function exitCodeLines(): string {
   const names = Object.keys(exitCodes) as ExitName[]
-  return names.map((name) => `  ${String(exitCodes[name]).padEnd(4)} ${exitMeanings[name]}`).join('\n')
+  return names
+    .map((name) => `  ${String(exitCodes[name]).padEnd(4)} ${exitMeanings[name]}`)
+    .join('\n')
 }
 
 function ownVersion(): string {

@@ -49,7 +49,11 @@ export class Workplace implements Disposable {
   }
 
   /** Runs a command to its end, `input` on its stdin. */
-  async pollux(args: readonly string[], input: string | Buffer = '', options: StartOptions = {}): Promise<Ended> {
+  async pollux(
+    args: readonly string[],
+    input: string | Buffer = '',
+    options: StartOptions = {},
+  ): Promise<Ended> {
     const started = this.start(args, options)
     started.child.stdin?.end(input)
     return started.ended()
@@ -78,7 +82,11 @@ export class CliProcess {
   readonly #stdout: Buffer[] = []
   #stderr = ''
 
-  constructor(folder: string, args: readonly string[], { env = {}, detached = false }: StartOptions) {
+  constructor(
+    folder: string,
+    args: readonly string[],
+    { env = {}, detached = false }: StartOptions,
+  ) {
     this.child = spawn(process.execPath, [main, ...args], {
       cwd: folder,
       detached,
@@ -105,7 +113,10 @@ export class CliProcess {
 
   /** Waits until stderr shows something so many times. */
   async says(pattern: RegExp, times = 1): Promise<void> {
-    await this.#watch(`stderr shows ${pattern}`, () => [...this.#stderr.matchAll(new RegExp(pattern, 'g'))].length >= times)
+    await this.#watch(
+      `stderr shows ${pattern}`,
+      () => [...this.#stderr.matchAll(new RegExp(pattern, 'g'))].length >= times,
+    )
   }
 
   async prints(text: string): Promise<void> {
@@ -116,7 +127,10 @@ export class CliProcess {
     try {
       await eventually(what, look)
     } catch (cause) {
-      throw new Error(`${what}: not within the deadline\nstdout: ${this.stdout}\nstderr: ${this.#stderr}`, { cause })
+      throw new Error(
+        `${what}: not within the deadline\nstdout: ${this.stdout}\nstderr: ${this.#stderr}`,
+        { cause },
+      )
     }
   }
 
@@ -132,7 +146,9 @@ export class CliProcess {
 
 function withoutPollux(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !name.startsWith('POLLUX_') && name !== 'NODE_TEST_CONTEXT'),
+    Object.entries(environment).filter(
+      ([name]) => !name.startsWith('POLLUX_') && name !== 'NODE_TEST_CONTEXT',
+    ),
   )
 }
 
@@ -167,4 +183,3 @@ export const copying = defineService('${name}', {
 export function lines(count: number): string {
   return Array.from({ length: count }, (_, index) => `{"n":${index}}\n`).join('')
 }
-

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import {
+  type ExitName,
   exitCodeOf,
   exitCodes,
   exitMeanings,
-  type ExitName,
   worstExitCode,
 } from '../../src/cli/exit-codes.ts'
 import { PolluxError } from '../../src/errors.ts'
@@ -29,7 +29,13 @@ test('The worst of several exit codes is what needs a person most, and an unknow
 
 test('docs/cli.md lists exactly the exit codes there are, with their meanings', async () => {
   const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8')
-  const rows = [...page.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, meaning]) => [Number(code), meaning])
-  const expected = (Object.keys(exitCodes) as ExitName[]).map((name) => [exitCodes[name], exitMeanings[name]])
+  const rows = [...page.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, meaning]) => [
+    Number(code),
+    meaning,
+  ])
+  const expected = (Object.keys(exitCodes) as ExitName[]).map((name) => [
+    exitCodes[name],
+    exitMeanings[name],
+  ])
   assert.deepEqual(rows, expected)
 })

@@ -31,7 +31,10 @@ function uniqueNames(): Names {
 async function prepared(amount: number, handler?: string): Promise<Names> {
   const names = uniqueNames()
   place.write('services.ts', copyingModule(handler, names))
-  await place.output(['produce', names.from, '--file', '-', '--key', 'n', '--partitions', '4', ...onKafka], lines(amount))
+  await place.output(
+    ['produce', names.from, '--file', '-', '--key', 'n', '--partitions', '4', ...onKafka],
+    lines(amount),
+  )
   return names
 }
 
@@ -40,7 +43,11 @@ function start(args: readonly string[] = []): CliProcess {
 }
 
 async function copied({ to }: Names, amount: number): Promise<void> {
-  await eventually(`${amount} records are copied`, async () => (await numbersIn(to).catch(() => [])).length >= amount, { deadline: 60_000 })
+  await eventually(
+    `${amount} records are copied`,
+    async () => (await numbersIn(to).catch(() => [])).length >= amount,
+    { deadline: 60_000 },
+  )
 }
 
 async function numbersIn(topic: string): Promise<number[]> {
@@ -62,7 +69,10 @@ async function report({ name }: Names): Promise<Report> {
 test('Records written to Kafka are read back byte for byte, and the topic is listed', async () => {
   const { from } = uniqueNames()
   const line = '{"id":9007199254740993,"total":1.10}'
-  await place.output(['produce', from, '--file', '-', '--partitions', '2', '--key', 'id', ...onKafka], `${line}\n`)
+  await place.output(
+    ['produce', from, '--file', '-', '--partitions', '2', '--key', 'id', ...onKafka],
+    `${line}\n`,
+  )
   assert.equal(await place.output(['consume', from, '--format', 'raw', ...onKafka]), `${line}\n`)
   const [record] = await place.records(from, '--from', '-1h', ...onKafka)
   assert.equal(record?.['key'], '9007199254740993')
@@ -74,7 +84,7 @@ test('A topic that Kafka does not have is not made unless asked for', async () =
   const { from } = uniqueNames()
   const { code, stderr } = await place.pollux(['produce', from, '--file', '-', ...onKafka], '1\n')
   assert.equal(code, 1)
-  assert.match(stderr, /There is no topic.*--partitions n makes it[\s\S]*POLLUX_TOPIC_UNKNOWN/)
+  assert.match(stderr, /There is no topic[\s\S]*--partitions n makes it[\s\S]*POLLUX_TOPIC_UNKNOWN/)
 })
 
 test('A service on Kafka drains at SIGTERM with everything committed', async () => {
@@ -84,7 +94,10 @@ test('A service on Kafka drains at SIGTERM with everything committed', async () 
   running.kill('SIGTERM')
   const { code, stderr } = await running.ended()
   assert.equal(code, 0, stderr)
-  assert.deepEqual(await numbersIn(names.to), Array.from({ length: 200 }, (_, index) => index))
+  assert.deepEqual(
+    await numbersIn(names.to),
+    Array.from({ length: 200 }, (_, index) => index),
+  )
   const { state, lag, withoutOffset } = await report(names)
   assert.deepEqual([state, lag, withoutOffset], ['Empty', 0, 0])
 })
@@ -92,21 +105,34 @@ test('A service on Kafka drains at SIGTERM with everything committed', async () 
 test('Two workers share a group on Kafka, and after one is killed nothing is lost', async () => {
   const names = await prepared(100)
   const running = start(['--workers', '2', '--kafka-session-timeout', '6s'])
-  await eventually('both are members', async () => (await report(names).catch(() => undefined))?.members.length === 2)
+  await eventually(
+    'both are members',
+    async () => (await report(names).catch(() => undefined))?.members.length === 2,
+  )
   await copied(names, 100)
   const [victim] = childrenOf(running.child.pid ?? 0)
   assert.ok(victim !== undefined)
   process.kill(victim, 'SIGKILL')
   await running.says(/A worker crashed; it is started again/)
   await place.output(['produce', names.from, '--file', '-', '--key', 'n', ...onKafka], lines(300))
-  await eventually('every number is copied', async () => new Set(await numbersIn(names.to)).size === 300, { deadline: 60_000 })
+  await eventually(
+    'every number is copied',
+    async () => new Set(await numbersIn(names.to)).size === 300,
+    { deadline: 60_000 },
+  )
   running.kill('SIGTERM')
   const { code, stderr } = await running.ended()
   assert.equal(code, 0, stderr)
 })
 
 test('An unreachable broker is code 5 within the connection’s time limit', async () => {
-  const { code, stderr } = await place.pollux(['topics', '--kafka', '127.0.0.1:1', '--kafka-connect-timeout', '2s'])
+  const { code, stderr } = await place.pollux([
+    'topics',
+    '--kafka',
+    '127.0.0.1:1',
+    '--kafka-connect-timeout',
+    '2s',
+  ])
   assert.equal(code, 5)
   assert.match(stderr, /code: POLLUX_BROKER_UNREACHABLE/)
 })
@@ -137,8 +163,21 @@ function listen(): Promise<Server> {
 }
 
 test('case 72: the password is in no output, not even at debug level when the login fails', async () => {
-  const env = { POLLUX_KAFKA_PASSWORD: 'never-to-be-seen', POLLUX_DEBUG: '1', POLLUX_LOG_LEVEL: 'debug' }
-  const args = ['topics', ...onKafka, '--kafka-sasl', 'plain', '--kafka-username', 'me', '--kafka-connect-timeout', '2s']
+  const env = {
+    POLLUX_KAFKA_PASSWORD: 'never-to-be-seen',
+    POLLUX_DEBUG: '1',
+    POLLUX_LOG_LEVEL: 'debug',
+  }
+  const args = [
+    'topics',
+    ...onKafka,
+    '--kafka-sasl',
+    'plain',
+    '--kafka-username',
+    'me',
+    '--kafka-connect-timeout',
+    '2s',
+  ]
   const { code, stdout, stderr } = await place.pollux(args, '', { env })
   assert.notEqual(code, 0)
   assert.doesNotMatch(stderr + String(stdout), /never-to-be-seen/)

@@ -5,28 +5,56 @@ import { lines, Workplace } from './cli-process.ts'
 
 test('case 55: NDJSON goes in and comes out byte for byte', async () => {
   using place = new Workplace()
-  const content = '{"id":9007199254740993,"price":0.1234567890123456789, "total":1.10,"code":"007","neg":-0}\r\n\n[1.0]\n"ä\\u00e4"'
+  const content =
+    '{"id":9007199254740993,"price":0.1234567890123456789, "total":1.10,"code":"007","neg":-0}\r\n\n[1.0]\n"ä\\u00e4"'
   place.write('in.ndjson', `\ufeff${content}`)
-  const { code, stdout } = await place.pollux(['produce', 't', '--file', 'in.ndjson', '--partitions', '1', '--json'])
+  const { code, stdout } = await place.pollux([
+    'produce',
+    't',
+    '--file',
+    'in.ndjson',
+    '--partitions',
+    '1',
+    '--json',
+  ])
   assert.equal(code, 0)
   const { records, finished, topic } = JSON.parse(String(stdout)) as Record<string, unknown>
   assert.deepEqual([topic, records, finished], ['t', 3, true])
   const raw = await place.pollux(['consume', 't', '--format', 'raw'])
   assert.equal(String(raw.stdout), `${content.replace('\r\n\n', '\n')}\n`)
   const json = await place.pollux(['consume', 't', '--limit', '1'])
-  assert.match(String(json.stdout), /"value":\{"id":9007199254740993,"price":0\.1234567890123456789, "total":1\.10,/)
+  assert.match(
+    String(json.stdout),
+    /"value":\{"id":9007199254740993,"price":0\.1234567890123456789, "total":1\.10,/,
+  )
 })
 
 test('A CSV file is written row by row, with key and exact numbers', async () => {
   using place = new Workplace()
   place.write('prices.csv', 'symbol,price,note\r\nA,1.10,"x, y"\r\nB,9007199254740993,\r\n')
-  const { code } = await place.pollux(['produce', 'prices', '--file', 'prices.csv', '--key', 'symbol', '--numbers', 'price'])
+  const { code } = await place.pollux([
+    'produce',
+    'prices',
+    '--file',
+    'prices.csv',
+    '--key',
+    'symbol',
+    '--numbers',
+    'price',
+  ])
   assert.equal(code, 0)
   const { stdout } = await place.pollux(['consume', 'prices'])
   assert.match(String(stdout), /"key":"A","value":\{"symbol":"A","price":1\.10,"note":"x, y"\}/)
-  assert.match(String(stdout), /"key":"B","value":\{"symbol":"B","price":9007199254740993,"note":""\}/)
+  assert.match(
+    String(stdout),
+    /"key":"B","value":\{"symbol":"B","price":9007199254740993,"note":""\}/,
+  )
   const topics = await place.pollux(['topics', '--json'])
-  assert.deepEqual(JSON.parse(String(topics.stdout)), { name: 'prices', partitions: 4, messages: 2 })
+  assert.deepEqual(JSON.parse(String(topics.stdout)), {
+    name: 'prices',
+    partitions: 4,
+    messages: 2,
+  })
 })
 
 test('A bad line stops with its number, everything before it is written, and --skip writes the rest', async () => {
@@ -35,7 +63,10 @@ test('A bad line stops with its number, everything before it is written, and --s
   place.write('in.ndjson', `${good}{"n":\n${lines(2)}`)
   const bad = await place.pollux(['produce', 't', '--file', 'in.ndjson'])
   assert.equal(bad.code, 1)
-  assert.match(bad.stderr, /Line 1301 of in\.ndjson is wrong; 1,300 records before it were written and acknowledged/)
+  assert.match(
+    bad.stderr,
+    /Line 1301 of in\.ndjson is wrong; 1,300 records before it were written and acknowledged/,
+  )
   assert.match(bad.stderr, /--skip 1300/)
   assert.match(bad.stderr, /code: POLLUX_FILE_INVALID/)
   assert.equal((await place.records('t')).length, 1_300)
@@ -67,7 +98,10 @@ test('Hostile files are refused with a clear block, and nothing is half written'
     assert.doesNotMatch(stderr, /\u001b/)
   }
   for (const name of ['nowhere.ndjson', '.']) {
-    assert.match((await place.pollux(['produce', 't', '--file', name, '--format', 'ndjson'])).stderr, /cannot be read/)
+    assert.match(
+      (await place.pollux(['produce', 't', '--file', name, '--format', 'ndjson'])).stderr,
+      /cannot be read/,
+    )
   }
   assert.equal((await place.records('t')).length, 0)
 })
@@ -84,7 +118,10 @@ test('stdin is read as it comes, and SIGINT ends after what was read', async () 
   using place = new Workplace()
   const producing = place.start(['produce', 't', '--file', '-', '--json'])
   producing.child.stdin?.write('{"n":1}\n{"n":2}\n{"n":')
-  await eventually('both records are written', async () => (await place.records('t').catch(() => [])).length === 2)
+  await eventually(
+    'both records are written',
+    async () => (await place.records('t').catch(() => [])).length === 2,
+  )
   producing.kill('SIGINT')
   const { code, stdout, stderr } = await producing.ended()
   assert.equal(code, 130)
@@ -97,16 +134,34 @@ test('stdin is read as it comes, and SIGINT ends after what was read', async () 
 test('A stopped file goes on with --skip, each record once', async () => {
   using place = new Workplace()
   place.write('in.ndjson', lines(400))
-  const producing = place.start(['produce', 't', '--file', 'in.ndjson', '--rate', '50', '--partitions', '1'])
-  await eventually('some records are written', async () => (await place.records('t').catch(() => [])).length > 0)
+  const producing = place.start([
+    'produce',
+    't',
+    '--file',
+    'in.ndjson',
+    '--rate',
+    '50',
+    '--partitions',
+    '1',
+  ])
+  await eventually(
+    'some records are written',
+    async () => (await place.records('t').catch(() => [])).length > 0,
+  )
   producing.kill('SIGTERM')
   const { code, stderr } = await producing.ended()
   assert.equal(code, 130)
   const skip = /--skip (\d+)/.exec(stderr)?.[1] ?? ''
   assert.ok(Number(skip) > 0 && Number(skip) < 400, skip)
-  assert.equal((await place.pollux(['produce', 't', '--file', 'in.ndjson', '--skip', skip])).code, 0)
+  assert.equal(
+    (await place.pollux(['produce', 't', '--file', 'in.ndjson', '--skip', skip])).code,
+    0,
+  )
   const numbers = (await place.records('t')).map(({ value }) => (value as { n: number }).n)
-  assert.deepEqual(numbers, Array.from({ length: 400 }, (_, index) => index))
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 400 }, (_, index) => index),
+  )
 })
 
 test('A reader that goes away ends consume in silence', async () => {

@@ -34,7 +34,10 @@ test('A wrong command line ends with 2 and one block that names the help', async
     [['produce', 'orders'], /Required option '--file <path>' not specified/],
     [['consume', 'orders', '--limit'], /Option '--limit <n>' argument missing/],
     [['consume', 'orders', '--limit', '0'], /--limit: expected a whole number from 1/],
-    [['consume', 'orders', '--from', 'monday', '--format', 'xml'], /--from: expected earliest[\s\S]*--format: expected/],
+    [
+      ['consume', 'orders', '--from', 'monday', '--format', 'xml'],
+      /--from: expected earliest[\s\S]*--format: expected/,
+    ],
     [['consume', 'or/ders'], /This is not a topic name/],
     [['topics', '--workers', '2'], /Unknown option '--workers'/],
     [['topics', '--kafka', 'localhost'], /flag: --kafka: expected 'host:port'/],
@@ -50,18 +53,26 @@ test('A wrong command line ends with 2 and one block that names the help', async
 })
 
 test('All wrong settings are told at once, and no secret with them', async () => {
-  place.write('pollux.config.ts', "export default { bufferBytes: 'big', kafka: { brokers: ['localhost:9092'], sasl: { mechanism: 'plain', username: 'u', password: 'tell-nobody' } } }\n")
+  place.write(
+    'pollux.config.ts',
+    "export default { bufferBytes: 'big', kafka: { brokers: ['localhost:9092'], sasl: { mechanism: 'plain', username: 'u', password: 'tell-nobody' } } }\n",
+  )
   const env = { POLLUX_COMMIT_INTERVAL: 'soon', POLLUX_KAFKA_PASSWORD: 'hush-hush' }
-  const { code, stderr } = await place.pollux(['run', 'x.ts', '--workers', '0'], '', { env: { ...env, POLLUX_DEBUG: '1' } })
+  const { code, stderr } = await place.pollux(['run', 'x.ts', '--workers', '0'], '', {
+    env: { ...env, POLLUX_DEBUG: '1' },
+  })
   assert.equal(code, 2)
-  for (const part of ['bufferBytes', 'POLLUX_COMMIT_INTERVAL', '--workers']) assert.ok(stderr.includes(part), part)
+  for (const part of ['bufferBytes', 'POLLUX_COMMIT_INTERVAL', '--workers'])
+    assert.ok(stderr.includes(part), part)
   assert.doesNotMatch(stderr, /hush-hush|tell-nobody/)
   place.write('pollux.config.ts', 'export default {}\n')
 })
 
 test('A variable that Pollux does not know is warned about', async () => {
   place.write('one.ndjson', '1\n')
-  const { code, stderr } = await place.pollux(['produce', 't', '--file', 'one.ndjson'], '', { env: { POLLUX_BUFER_BYTES: '1' } })
+  const { code, stderr } = await place.pollux(['produce', 't', '--file', 'one.ndjson'], '', {
+    env: { POLLUX_BUFER_BYTES: '1' },
+  })
   assert.equal(code, 0)
   assert.match(stderr, /POLLUX_BUFER_BYTES/)
 })
@@ -71,6 +82,15 @@ test('The config file says where the data lies, a flag says otherwise', async ()
   place.write('one.ndjson', '1\n')
   await place.pollux(['produce', 't', '--file', 'one.ndjson', '--config', 'other.config.ts'])
   assert.ok(place.has('from-config'))
-  await place.pollux(['produce', 't', '--file', 'one.ndjson', '--config', 'other.config.ts', '--folder', 'from-flag'])
+  await place.pollux([
+    'produce',
+    't',
+    '--file',
+    'one.ndjson',
+    '--config',
+    'other.config.ts',
+    '--folder',
+    'from-flag',
+  ])
   assert.ok(place.has('from-flag'))
 })

@@ -2,18 +2,31 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../src/testing/eventually.ts'
 import { childrenOf, isAlive } from './children-of.ts'
-import { type CliProcess, copyingModule, lines, type StartOptions, Workplace } from './cli-process.ts'
+import {
+  type CliProcess,
+  copyingModule,
+  lines,
+  type StartOptions,
+  Workplace,
+} from './cli-process.ts'
 
 async function prepared(module: string): Promise<Workplace> {
   const place = new Workplace()
   place.write('services.ts', module)
-  const { code, stderr } = await place.pollux(['produce', 'in', '--file', '-', '--key', 'n', '--partitions', '4'], lines(20))
+  const { code, stderr } = await place.pollux(
+    ['produce', 'in', '--file', '-', '--key', 'n', '--partitions', '4'],
+    lines(20),
+  )
   assert.equal(code, 0, stderr)
   return place
 }
 
 /** Two workers, both at work. */
-async function started(place: Workplace, args: string[] = [], options: StartOptions = {}): Promise<CliProcess> {
+async function started(
+  place: Workplace,
+  args: string[] = [],
+  options: StartOptions = {},
+): Promise<CliProcess> {
   const running = place.start(['run', 'services.ts', '--workers', '2', ...args], options)
   await running.says(/"message":"running"/, 2)
   return running
@@ -25,7 +38,10 @@ function pidOf({ child }: CliProcess): number {
 }
 
 function copied(place: Workplace, count: number): Promise<unknown> {
-  return eventually(`${count} records are copied`, async () => (await place.records('out').catch(() => [])).length >= count)
+  return eventually(
+    `${count} records are copied`,
+    async () => (await place.records('out').catch(() => [])).length >= count,
+  )
 }
 
 test('Workers share the partitions, and SIGTERM to the first process drains all of them', async () => {
@@ -47,7 +63,9 @@ test('Workers share the partitions, and SIGTERM to the first process drains all 
 })
 
 test('Ctrl-C reaches every process of the job, and still drains once instead of hurrying', async () => {
-  using place = await prepared(copyingModule('await new Promise((done) => setTimeout(done, 100)); return copy'))
+  using place = await prepared(
+    copyingModule('await new Promise((done) => setTimeout(done, 100)); return copy'),
+  )
   const running = await started(place, [], { detached: true })
   process.kill(-pidOf(running), 'SIGINT')
   const { code, stderr } = await running.ended()
@@ -65,7 +83,10 @@ test('A crashed worker is reported and started again, and the work goes on', asy
   await running.says(/"message":"running"/, 4)
   const after = childrenOf(pidOf(running))
   assert.equal(after.length, 2)
-  assert.deepEqual(after.filter((pid) => before.includes(pid)), [])
+  assert.deepEqual(
+    after.filter((pid) => before.includes(pid)),
+    [],
+  )
   await place.pollux(['produce', 'in', '--file', '-'], lines(5))
   await copied(place, 25)
   running.kill('SIGTERM')
@@ -74,10 +95,16 @@ test('A crashed worker is reported and started again, and the work goes on', asy
 })
 
 test('A worker that crashes by itself again and again waits longer each time', async () => {
-  using place = await prepared(copyingModule("if (String(message.value) === '{\"n\":3}') setTimeout(() => { throw new Error('boom') }, 1), await new Promise(() => {}); return copy"))
+  using place = await prepared(
+    copyingModule(
+      "if (String(message.value) === '{\"n\":3}') setTimeout(() => { throw new Error('boom') }, 1), await new Promise(() => {}); return copy",
+    ),
+  )
   const running = place.start(['run', 'services.ts', '--workers', '2'])
   await running.says(/A worker crashed/, 3)
-  const delays = [...running.stderr.matchAll(/"exitCode":6,"restartInMs":(\d+)/g)].map(([, delay]) => Number(delay))
+  const delays = [...running.stderr.matchAll(/"exitCode":6,"restartInMs":(\d+)/g)].map(
+    ([, delay]) => Number(delay),
+  )
   assert.ok(delays.length >= 3, running.stderr)
   assert.ok(Math.max(...delays) > 500, delays.join(' '))
   running.kill('SIGTERM')
@@ -96,7 +123,11 @@ test('When the first process is killed, no worker is left working', async () => 
 })
 
 test('A failing handler stops all workers, and the exit code is 1', async () => {
-  using place = await prepared(copyingModule("if (String(message.value) === '{\"n\":3}') throw new Error('three is bad'); return copy"))
+  using place = await prepared(
+    copyingModule(
+      "if (String(message.value) === '{\"n\":3}') throw new Error('three is bad'); return copy",
+    ),
+  )
   const running = place.start(['run', 'services.ts', '--workers', '2'])
   const { code, stderr } = await running.ended()
   assert.equal(code, 1, stderr)
@@ -114,7 +145,16 @@ test('What is wrong with the module is told once, by one worker', async () => {
 
 test('A worker whose thread is blocked for ever is killed in the end, which is code 4', async () => {
   using place = await prepared(copyingModule("appendFileSync('blocked', 'x'); for (;;) {}"))
-  const running = place.start(['run', 'services.ts', '--workers', '2', '--drain-timeout', '100ms', '--stop-timeout', '200ms'])
+  const running = place.start([
+    'run',
+    'services.ts',
+    '--workers',
+    '2',
+    '--drain-timeout',
+    '100ms',
+    '--stop-timeout',
+    '200ms',
+  ])
   await eventually('a worker is blocked', () => place.has('blocked'))
   running.kill('SIGTERM')
   const { code, stderr } = await running.ended()

@@ -26,9 +26,18 @@ export const consumeCommand: CommandDeclaration = {
       .option('--partition <n>', 'Only these partitions, with commas between. Default: all.')
       .option('--follow', 'Goes on with what is written later, until Ctrl-C.')
       .option('--limit <n>', 'Ends after so many records.')
-      .option('--format <format>', 'json: one object a line; table; raw: the value’s bytes and a line feed. Default: json.')
-      .option('--key-format <format>', 'auto, text, json, hex or base64. Default: text, else base64.')
-      .option('--value-format <format>', 'auto, text, json, hex or base64. Default: auto: JSON, else text, else base64.')
+      .option(
+        '--format <format>',
+        'json: one object a line; table; raw: the value’s bytes and a line feed. Default: json.',
+      )
+      .option(
+        '--key-format <format>',
+        'auto, text, json, hex or base64. Default: text, else base64.',
+      )
+      .option(
+        '--value-format <format>',
+        'auto, text, json, hex or base64. Default: auto: JSON, else text, else base64.',
+      )
   },
   async execute(invocation) {
     const { executeConsume } = await import('../consume/execute-consume.ts')

@@ -17,15 +17,33 @@ export const produceCommand: CommandDeclaration = {
   settings: [...connectionSettings, 'createTopics'],
   declare(command) {
     command
-      .argument('<topic>', 'The topic to write to. The embedded broker makes it when it is missing.')
-      .requiredOption('--file <path>', 'The file: .ndjson, .jsonl or .csv; - reads NDJSON from stdin.')
+      .argument(
+        '<topic>',
+        'The topic to write to. The embedded broker makes it when it is missing.',
+      )
+      .requiredOption(
+        '--file <path>',
+        'The file: .ndjson, .jsonl or .csv; - reads NDJSON from stdin.',
+      )
       .option('--format <format>', 'ndjson or csv, when the name of the file does not say it.')
       .option('--key <field>', 'The field whose text becomes the record’s key. Default: no key.')
-      .option('--numbers <columns>', 'CSV columns to write as JSON numbers, digit for digit, with commas between.')
-      .option('--rate <n>', 'At most so many records a second. Default: as fast as they are acknowledged.')
+      .option(
+        '--numbers <columns>',
+        'CSV columns to write as JSON numbers, digit for digit, with commas between.',
+      )
+      .option(
+        '--rate <n>',
+        'At most so many records a second. Default: as fast as they are acknowledged.',
+      )
       .option('--batch <n>', 'How many records are sent, and awaited, at once. Default: 500.')
-      .option('--partitions <n>', 'Makes the topic with so many partitions when it is missing. Default: 4.')
-      .option('--skip <n>', 'Passes over the first n records of the file: to go on after a stop. Default: 0.')
+      .option(
+        '--partitions <n>',
+        'Makes the topic with so many partitions when it is missing. Default: 4.',
+      )
+      .option(
+        '--skip <n>',
+        'Passes over the first n records of the file: to go on after a stop. Default: 0.',
+      )
       .option('--json', 'Prints the summary as JSON.')
   },
   async execute(invocation) {

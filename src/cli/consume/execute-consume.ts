@@ -9,7 +9,7 @@ import { readFlags } from '../flags.ts'
 import { watchStopSignals } from '../stop-signals.ts'
 import { type StartPosition, startPosition } from './parse-from.ts'
 import { readRecords } from './read-records.ts'
-import { bytesFormats, type BytesFormat, recordJson } from './record-format.ts'
+import { type BytesFormat, bytesFormats, recordJson } from './record-format.ts'
 import { tableHeading, tableRow } from './record-table.ts'
 import { startPositions } from './start-positions.ts'
 
@@ -30,7 +30,11 @@ const flagTable = {
   partition: { expected: 'partition numbers with commas between', read: partitionList },
   follow: yesNo({ default: false, help: '' }),
   limit: integer({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1, help: '' }),
-  format: oneOf<ConsumeFlags['format']>({ words: ['json', 'table', 'raw'], default: 'json', help: '' }),
+  format: oneOf<ConsumeFlags['format']>({
+    words: ['json', 'table', 'raw'],
+    default: 'json',
+    help: '',
+  }),
   keyFormat: bytesOption,
   valueFormat: bytesOption,
 }
@@ -69,18 +73,30 @@ export async function executeConsume(invocation: Invocation): Promise<ExitCode> 
 async function placeReader(
   { admin }: Broker,
   topic: string,
-  flags: { readonly from: StartPosition | undefined; readonly partition: readonly number[] | undefined },
+  flags: {
+    readonly from: StartPosition | undefined
+    readonly partition: readonly number[] | undefined
+  },
 ): Promise<{ readonly ranges: readonly LogRange[]; readonly positions: readonly Position[] }> {
   const all = await admin.ranges([topic])
   const wanted = flags.partition
   const unknown = wanted?.find((number) => !all.some(({ partition }) => partition === number))
   if (unknown !== undefined) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', `The topic ${topic} has no partition ${unknown}.`, {
-      expected: `a number from 0 to ${all.length - 1}`,
-    })
+    throw new PolluxError(
+      'POLLUX_OPTION_INVALID',
+      `The topic ${topic} has no partition ${unknown}.`,
+      {
+        expected: `a number from 0 to ${all.length - 1}`,
+      },
+    )
   }
   const ranges = all.filter(({ partition }) => wanted === undefined || wanted.includes(partition))
-  const positions = await startPositions(admin, ranges, flags.from ?? { kind: 'earliest' }, Date.now())
+  const positions = await startPositions(
+    admin,
+    ranges,
+    flags.from ?? { kind: 'earliest' },
+    Date.now(),
+  )
   return { ranges, positions }
 }
 
@@ -90,16 +106,22 @@ function recordWriter(
   formats: { readonly key: BytesFormat; readonly value: BytesFormat },
 ): Parameters<typeof readRecords>[0]['write'] {
   if (format === 'json') {
-    return (records) => output.write(records.map((record) => `${recordJson(record, formats)}\n`).join(''))
+    return (records) =>
+      output.write(records.map((record) => `${recordJson(record, formats)}\n`).join(''))
   }
   if (format === 'raw') {
     const lineFeed = Buffer.from('\n')
-    return (records) => output.write(Buffer.concat(records.flatMap(({ value }) => [value ?? Buffer.alloc(0), lineFeed])))
+    return (records) =>
+      output.write(
+        Buffer.concat(records.flatMap(({ value }) => [value ?? Buffer.alloc(0), lineFeed])),
+      )
   }
   const width = process.stdout.columns ?? 160
   let heading = `${tableHeading()}\n`
   return async (records) => {
-    await output.write(`${heading}${records.map((record) => `${tableRow(record, formats, width)}\n`).join('')}`)
+    await output.write(
+      `${heading}${records.map((record) => `${tableRow(record, formats, width)}\n`).join('')}`,
+    )
     heading = ''
   }
 }

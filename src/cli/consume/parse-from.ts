@@ -12,19 +12,25 @@ export type StartPosition =
 
 /** `--from` */
 export const startPosition: Pick<Option<StartPosition>, 'expected' | 'read'> = {
-  expected: "earliest, latest, an offset, -10 (the last 10), -10m (a time ago), a time such as 2026-11-30T08:00:00Z, or @ and milliseconds since 1970",
+  expected:
+    'earliest, latest, an offset, -10 (the last 10), -10m (a time ago), a time such as 2026-11-30T08:00:00Z, or @ and milliseconds since 1970',
   read(value) {
     const text = String(value)
     if (text === 'earliest' || text === 'latest') return { kind: text }
     if (/^\d+$/.test(text)) return safe(Number(text), (offset) => ({ kind: 'offset', offset }))
-    if (/^-\d+$/.test(text)) return safe(Number(text.slice(1)), (count) => ({ kind: 'last', count }))
-    if (/^@\d+$/.test(text)) return safe(Number(text.slice(1)), (timestamp) => ({ kind: 'time', timestamp }))
+    if (/^-\d+$/.test(text))
+      return safe(Number(text.slice(1)), (count) => ({ kind: 'last', count }))
+    if (/^@\d+$/.test(text))
+      return safe(Number(text.slice(1)), (timestamp) => ({ kind: 'time', timestamp }))
     if (text.startsWith('-')) return ago(text.slice(1))
     return time(text)
   },
 }
 
-function safe(number: number, position: (number: number) => StartPosition): StartPosition | undefined {
+function safe(
+  number: number,
+  position: (number: number) => StartPosition,
+): StartPosition | undefined {
   return Number.isSafeInteger(number) ? position(number) : undefined
 }
 

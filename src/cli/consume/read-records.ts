@@ -37,7 +37,8 @@ export async function readRecords(options: ReadOptions): Promise<void> {
       if (records.length > 0) await write(records)
       count += records.length
       if (polled.length > 0) lastRecord = Date.now()
-      else if (options.ends !== undefined && Date.now() - lastRecord > idleLimit) return await endEarly(options, left)
+      else if (options.ends !== undefined && Date.now() - lastRecord > idleLimit)
+        return await endEarly(options, left)
     }
   } finally {
     stop.removeEventListener('abort', close)
@@ -45,7 +46,11 @@ export async function readRecords(options: ReadOptions): Promise<void> {
   }
 }
 
-async function pollUnlessStopped(reader: BrokerReader, max: number, stop: AbortSignal): Promise<readonly RawMessage[]> {
+async function pollUnlessStopped(
+  reader: BrokerReader,
+  max: number,
+  stop: AbortSignal,
+): Promise<readonly RawMessage[]> {
   try {
     return await reader.poll(max)
   } catch (error) {
@@ -72,7 +77,10 @@ function unread(options: ReadOptions, left: ReadonlyMap<number, number>): Positi
 async function endEarly(options: ReadOptions, left: ReadonlyMap<number, number>): Promise<void> {
   const places = unread(options, left)
   await options.broker.admin.ranges([...new Set(places.map(({ topic }) => topic))])
-  const list = places.map((place) => `${place.topic}/${place.partition} at ${place.offset} of ${endOf(options, place.partition)}`)
+  const list = places.map(
+    (place) =>
+      `${place.topic}/${place.partition} at ${place.offset} of ${endOf(options, place.partition)}`,
+  )
   options.logger.warn(
     {},
     `No record came for ${idleLimit / 1_000} s; ended before the end of the log: ${list.join(', ')}. ` +

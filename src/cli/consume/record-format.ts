@@ -45,7 +45,9 @@ function bytesMembers(name: string, bytes: Buffer | null, format: BytesFormat): 
   if (encoding === 'json') return [`"${name}":${text}`]
   // Text is what keys and headers are expected to be, so only the unexpected is marked there.
   const isPlain = encoding === 'text' && format === 'text'
-  return isPlain ? [`"${name}":${JSON.stringify(text)}`] : [`"${name}":${JSON.stringify(text)}`, `"${name}Encoding":"${encoding}"`]
+  return isPlain
+    ? [`"${name}":${JSON.stringify(text)}`]
+    : [`"${name}":${JSON.stringify(text)}`, `"${name}Encoding":"${encoding}"`]
 }
 
 /** Bytes as text, and what kind of text that is. */
@@ -54,10 +56,12 @@ export function shownBytes(
   format: BytesFormat,
 ): { readonly encoding: 'json' | 'text' | 'hex' | 'base64'; readonly text: string } {
   if (format === 'hex') return { encoding: 'hex', text: bytes.toString('hex') }
-  if (format === 'base64' || !isUtf8(bytes)) return { encoding: 'base64', text: bytes.toString('base64') }
+  if (format === 'base64' || !isUtf8(bytes))
+    return { encoding: 'base64', text: bytes.toString('base64') }
   const text = bytes.toString('utf8')
   // Line feeds between JSON's tokens may be spaces as well; inside its texts there are none.
-  if (format !== 'text' && isJson(text)) return { encoding: 'json', text: text.replace(/[\r\n]+/g, ' ').trim() }
+  if (format !== 'text' && isJson(text))
+    return { encoding: 'json', text: text.replace(/[\r\n]+/g, ' ').trim() }
   return { encoding: 'text', text }
 }
 

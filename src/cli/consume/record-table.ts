@@ -13,7 +13,11 @@ export function tableHeading(): string {
 }
 
 /** A record as one line of `--format table`, at most `width` characters long. */
-export function tableRow({ partition, offset, timestamp, key, value }: RawMessage, formats: RecordFormats, width: number): string {
+export function tableRow(
+  { partition, offset, timestamp, key, value }: RawMessage,
+  formats: RecordFormats,
+  width: number,
+): string {
   const shownKey = key === null ? '(null)' : shownBytes(key, formats.key).text
   const shownValue = value === null ? '(null)' : shownBytes(value, formats.value).text
   const line = row(

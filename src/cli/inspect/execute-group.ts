@@ -6,15 +6,25 @@ import { escapeControls, formatNumber, textTable } from '../text-table.ts'
 import { type GroupReport, readGroupReport } from './group-report.ts'
 
 /** `pollux group <name>` */
-export async function executeGroup({ args, flags, settings, output, logger }: Invocation): Promise<ExitCode> {
+export async function executeGroup({
+  args,
+  flags,
+  settings,
+  output,
+  logger,
+}: Invocation): Promise<ExitCode> {
   const [name = ''] = args
-  const report = await withBroker(settings, { mustExist: true, logger }, async ({ admin, name: broker }) => {
-    const found = await readGroupReport(admin, name)
-    if (found.state !== 'Dead' || found.partitions.length > 0) return found
-    throw new PolluxError('POLLUX_OPTION_INVALID', `There is no group '${name}' on ${broker}.`, {
-      hint: '`pollux groups` lists the groups.',
-    })
-  })
+  const report = await withBroker(
+    settings,
+    { mustExist: true, logger },
+    async ({ admin, name: broker }) => {
+      const found = await readGroupReport(admin, name)
+      if (found.state !== 'Dead' || found.partitions.length > 0) return found
+      throw new PolluxError('POLLUX_OPTION_INVALID', `There is no group '${name}' on ${broker}.`, {
+        hint: '`pollux groups` lists the groups.',
+      })
+    },
+  )
   await output.write(flags['json'] === true ? `${JSON.stringify(report)}\n` : groupText(report))
   return exitCodes.ok
 }
@@ -22,7 +32,10 @@ export async function executeGroup({ args, flags, settings, output, logger }: In
 /** The report for people. */
 export function groupText(report: GroupReport): string {
   const { group, state, members, partitions, lag, withoutOffset } = report
-  const missing = withoutOffset === 0 ? '' : `, and ${withoutOffset} partition${withoutOffset === 1 ? '' : 's'} without a commit`
+  const missing =
+    withoutOffset === 0
+      ? ''
+      : `, and ${withoutOffset} partition${withoutOffset === 1 ? '' : 's'} without a commit`
   const head = [
     `group    ${escapeControls(group)}`,
     `state    ${state}`,
@@ -30,8 +43,18 @@ export function groupText(report: GroupReport): string {
     `members  ${members.length}`,
   ]
   const memberTable = textTable(
-    [{ heading: 'MEMBER' }, { heading: 'CLIENT' }, { heading: 'HOST' }, { heading: 'PARTITIONS', align: 'right' }],
-    members.map((member) => [member.id, member.clientId, member.host, formatNumber(member.partitions)]),
+    [
+      { heading: 'MEMBER' },
+      { heading: 'CLIENT' },
+      { heading: 'HOST' },
+      { heading: 'PARTITIONS', align: 'right' },
+    ],
+    members.map((member) => [
+      member.id,
+      member.clientId,
+      member.host,
+      formatNumber(member.partitions),
+    ]),
   )
   const partitionTable = textTable(
     [

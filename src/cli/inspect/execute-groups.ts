@@ -4,8 +4,15 @@ import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { textTable } from '../text-table.ts'
 
 /** `pollux groups` */
-export async function executeGroups({ flags, settings, output, logger }: Invocation): Promise<ExitCode> {
-  const names = await withBroker(settings, { mustExist: true, logger }, ({ admin }) => admin.groups())
+export async function executeGroups({
+  flags,
+  settings,
+  output,
+  logger,
+}: Invocation): Promise<ExitCode> {
+  const names = await withBroker(settings, { mustExist: true, logger }, ({ admin }) =>
+    admin.groups(),
+  )
   if (flags['json'] === true) {
     for (const group of names) await output.write(`${JSON.stringify({ group })}\n`)
   } else {

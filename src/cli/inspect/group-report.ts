@@ -18,7 +18,12 @@ export interface PartitionProgress {
 export interface GroupReport {
   readonly group: string
   readonly state: string
-  readonly members: readonly { readonly id: string; readonly clientId: string; readonly host: string; readonly partitions: number }[]
+  readonly members: readonly {
+    readonly id: string
+    readonly clientId: string
+    readonly host: string
+    readonly partitions: number
+  }[]
   readonly partitions: readonly PartitionProgress[]
   /** The sum of all lags that are known. */
   readonly lag: number
@@ -53,12 +58,23 @@ export function reportOf(group: GroupDescription, ranges: readonly LogRange[]): 
     places.set(`${topic}/${partition}`, { topic, partition })
   }
   const partitions = [...places.values()]
-    .toSorted((one, other) => (one.topic === other.topic ? one.partition - other.partition : one.topic < other.topic ? -1 : 1))
+    .toSorted((one, other) =>
+      one.topic === other.topic
+        ? one.partition - other.partition
+        : one.topic < other.topic
+          ? -1
+          : 1,
+    )
     .map(({ topic, partition }) => progressOf(group, ranges, topic, partition))
   return {
     group: group.group,
     state: group.state,
-    members: group.members.map(({ id, clientId, host, partitions: held }) => ({ id, clientId, host, partitions: held.length })),
+    members: group.members.map(({ id, clientId, host, partitions: held }) => ({
+      id,
+      clientId,
+      host,
+      partitions: held.length,
+    })),
     partitions,
     lag: partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
     withoutOffset: partitions.filter(({ offset }) => offset === null).length,
@@ -77,6 +93,9 @@ function progressOf(
   const range = ranges.find(isHere)
   const member = group.members.find(({ partitions }) => partitions.some(isHere))?.id ?? null
   // Below the log's start, what was deleted in between is not to be worked on any more; above its end, nothing is.
-  const lag = offset === null || range === undefined ? null : Math.max(0, range.latest - Math.max(offset, range.earliest))
+  const lag =
+    offset === null || range === undefined
+      ? null
+      : Math.max(0, range.latest - Math.max(offset, range.earliest))
   return { topic, partition, offset, end: range?.latest ?? null, lag, member }
 }

@@ -15,7 +15,10 @@ export interface CsvRecordOptions {
  * The records of a CSV stream with a header row: each row as a JSON object whose members are texts, or numbers with
  * the digits they have in the file.
  */
-export async function* csvRecords(chunks: AsyncIterable<Buffer>, options: CsvRecordOptions): InputRecords {
+export async function* csvRecords(
+  chunks: AsyncIterable<Buffer>,
+  options: CsvRecordOptions,
+): InputRecords {
   const rows = new Rows(options)
   const decoder = new TextDecoder('utf-8', { fatal: true })
   for await (const chunk of chunks) {
@@ -52,7 +55,7 @@ class Rows {
 
   /** Runs a step and hands out what is ready, then throws what went wrong. */
   async *take(step: () => Promise<void>): AsyncGenerator<readonly InputRecord[]> {
-    let problem: unknown
+    let problem: Error | undefined
     try {
       await step()
     } catch (error) {
@@ -99,15 +102,24 @@ class Rows {
     }
   }
 
-  #explain(error: unknown): unknown {
+  #explain(error: unknown): Error {
     if (error instanceof CsvError) {
       const line = (error as { readonly lines?: number }).lines ?? this.#lastLine
-      return new LineProblem(line, { expected: 'CSV with as many cells as the header row', found: csvProblem(error) })
+      return new LineProblem(line, {
+        expected: 'CSV with as many cells as the header row',
+        found: csvProblem(error),
+      })
     }
-    if (error instanceof TypeError && (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-      return new LineProblem(this.#lastLine, { expected: 'UTF-8 text', found: 'other bytes at or after this line' })
+    if (
+      error instanceof TypeError &&
+      (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    ) {
+      return new LineProblem(this.#lastLine, {
+        expected: 'UTF-8 text',
+        found: 'other bytes at or after this line',
+      })
     }
-    return error
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
@@ -125,15 +137,27 @@ interface Header {
   readonly key: number | undefined
 }
 
-function readHeader(cells: readonly string[], line: number, { key, numbers }: CsvRecordOptions): Header {
+function readHeader(
+  cells: readonly string[],
+  line: number,
+  { key, numbers }: CsvRecordOptions,
+): Header {
   const repeated = cells.find((cell, index) => cell === '' || cells.indexOf(cell) !== index)
   if (repeated !== undefined) {
     const found = repeated === '' ? 'a column without a name' : `'${repeated.slice(0, 60)}' twice`
-    throw new LineProblem(line, { expected: 'a header row with a different name for each column', found })
+    throw new LineProblem(line, {
+      expected: 'a header row with a different name for each column',
+      found,
+    })
   }
-  const missing = [...(key === undefined ? [] : [key]), ...numbers].find((name) => !cells.includes(name))
+  const missing = [...(key === undefined ? [] : [key]), ...numbers].find(
+    (name) => !cells.includes(name),
+  )
   if (missing !== undefined) {
-    throw new LineProblem(line, { expected: `a header row with a column '${missing}'`, found: `the columns ${cells.slice(0, 20).join(', ')}` })
+    throw new LineProblem(line, {
+      expected: `a header row with a column '${missing}'`,
+      found: `the columns ${cells.slice(0, 20).join(', ')}`,
+    })
   }
   return {
     names: cells,
@@ -145,13 +169,20 @@ function readHeader(cells: readonly string[], line: number, { key, numbers }: Cs
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-function readRow({ members, names, numeric, key }: Header, cells: readonly string[], line: number): InputRecord {
+function readRow(
+  { members, names, numeric, key }: Header,
+  cells: readonly string[],
+  line: number,
+): InputRecord {
   // Built by hand: an object would put columns named 1, 2, 3 first and lose one named __proto__.
   const parts = cells.map((cell, index) => {
     if (numeric[index] !== true) return `${members[index]}${JSON.stringify(cell)}`
     if (cell === '') return `${members[index]}null`
     if (jsonNumber.test(cell)) return `${members[index]}${cell}`
-    throw new LineProblem(line, { expected: `a number in column '${names[index]}'`, found: `'${cell.slice(0, 60)}'` })
+    throw new LineProblem(line, {
+      expected: `a number in column '${names[index]}'`,
+      found: `'${cell.slice(0, 60)}'`,
+    })
   })
   return {
     line,

@@ -14,7 +14,7 @@ import { type InputRecords, LineProblem } from './input-record.ts'
 import { jsonRecords } from './json-records.ts'
 import { type Input, type InputFormat, openInput } from './open-input.ts'
 import { Progress } from './progress.ts'
-import { sendRecords, type SendTotals } from './send-records.ts'
+import { type SendTotals, sendRecords } from './send-records.ts'
 
 interface ProduceFlags {
   file: string
@@ -48,7 +48,11 @@ export async function executeProduce(invocation: Invocation): Promise<ExitCode> 
   using signals = watchStopSignals(() => process.exit(exitCodes.interrupted))
   const input = await openInput(flags.file ?? '-', flags.format, signals.signal)
   const records = recordsOf(input, flags)
-  const progress = new Progress({ total: input.size, stream: process.stderr, now: () => performance.now() })
+  const progress = new Progress({
+    total: input.size,
+    stream: process.stderr,
+    now: () => performance.now(),
+  })
   let totals: SendTotals = { records: 0, bytes: 0 }
   let isFinished = false
   try {
@@ -81,7 +85,9 @@ export async function executeProduce(invocation: Invocation): Promise<ExitCode> 
   progress.end()
   await writeSummary()
   if (isFinished) return exitCodes.ok
-  process.stderr.write(`Stopped before the end of ${input.name}. Go on with --skip ${(flags.skip ?? 0) + totals.records}.\n`)
+  process.stderr.write(
+    `Stopped before the end of ${input.name}. Go on with --skip ${(flags.skip ?? 0) + totals.records}.\n`,
+  )
   return exitCodes.interrupted
 
   async function writeSummary(): Promise<void> {
@@ -96,7 +102,8 @@ export async function executeProduce(invocation: Invocation): Promise<ExitCode> 
 }
 
 function recordsOf(input: Input, { key, numbers, skip = 0 }: Flags): InputRecords {
-  if (input.format === 'csv') return csvRecords(input.chunks(), { key, numbers: numbers ?? [], skip })
+  if (input.format === 'csv')
+    return csvRecords(input.chunks(), { key, numbers: numbers ?? [], skip })
   if (numbers === undefined) return jsonRecords(input.chunks(), { key, skip })
   throw new PolluxError('POLLUX_OPTION_INVALID', '--numbers is for CSV files only.', {
     found: `${input.name}, which is NDJSON`,
@@ -104,18 +111,34 @@ function recordsOf(input: Input, { key, numbers, skip = 0 }: Flags): InputRecord
   })
 }
 
-async function ensureTopic(broker: Broker, topic: string, flags: Flags, { settings, logger }: Invocation): Promise<void> {
+async function ensureTopic(
+  broker: Broker,
+  topic: string,
+  flags: Flags,
+  { settings, logger }: Invocation,
+): Promise<void> {
   const existing = (await broker.admin.topics()).find(({ name }) => name === topic)
   if (existing !== undefined) {
     if (flags.partitions !== undefined && flags.partitions !== existing.partitions) {
-      logger.warn({ topic }, `The topic exists with ${existing.partitions} partitions; --partitions has no effect.`)
+      logger.warn(
+        { topic },
+        `The topic exists with ${existing.partitions} partitions; --partitions has no effect.`,
+      )
     }
     return
   }
-  if (isKafkaChosen(settings) && flags.partitions === undefined && !settings.settings.createTopics) {
-    throw new PolluxError('POLLUX_TOPIC_UNKNOWN', `There is no topic '${topic}' on ${broker.name}.`, {
-      hint: '--partitions n makes it.',
-    })
+  if (
+    isKafkaChosen(settings) &&
+    flags.partitions === undefined &&
+    !settings.settings.createTopics
+  ) {
+    throw new PolluxError(
+      'POLLUX_TOPIC_UNKNOWN',
+      `There is no topic '${topic}' on ${broker.name}.`,
+      {
+        hint: '--partitions n makes it.',
+      },
+    )
   }
   await broker.admin.createTopics([{ name: topic, partitions: flags.partitions ?? 4 }])
 }
@@ -125,9 +148,13 @@ function explain(error: unknown, input: Input, { records }: SendTotals, skip: nu
   if (!(error instanceof LineProblem)) return error
   const { line, expected, found } = error
   const before = records === 1 ? '1 record' : `${formatNumber(records)} records`
-  return new PolluxError('POLLUX_FILE_INVALID', `Line ${line} of ${input.name} is wrong; ${before} before it ${records === 1 ? 'was' : 'were'} written and acknowledged.`, {
-    expected,
-    found,
-    hint: `Mend the line, then go on with --skip ${skip + records}.`,
-  })
+  return new PolluxError(
+    'POLLUX_FILE_INVALID',
+    `Line ${line} of ${input.name} is wrong; ${before} before it ${records === 1 ? 'was' : 'were'} written and acknowledged.`,
+    {
+      expected,
+      found,
+      hint: `Mend the line, then go on with --skip ${skip + records}.`,
+    },
+  )
 }

@@ -12,7 +12,10 @@ export interface JsonRecordOptions {
 }
 
 /** The records of an NDJSON stream: each line is checked and passed on byte for byte. Blank lines are passed over. */
-export async function* jsonRecords(chunks: AsyncIterable<Buffer>, { key, skip }: JsonRecordOptions): InputRecords {
+export async function* jsonRecords(
+  chunks: AsyncIterable<Buffer>,
+  { key, skip }: JsonRecordOptions,
+): InputRecords {
   let passed = 0
   for await (const lines of splitLines(chunks)) {
     const records: InputRecord[] = []
@@ -35,8 +38,12 @@ function isBlank(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }
 
-function readLine({ number, bytes, isEnded }: Line, key: string | undefined): InputRecord | LineProblem {
-  if (!isUtf8(bytes)) return new LineProblem(number, { expected: 'UTF-8 text', found: 'other bytes' })
+function readLine(
+  { number, bytes, isEnded }: Line,
+  key: string | undefined,
+): InputRecord | LineProblem {
+  if (!isUtf8(bytes))
+    return new LineProblem(number, { expected: 'UTF-8 text', found: 'other bytes' })
   const text = bytes.toString('utf8')
   try {
     JSON.parse(text)
@@ -60,7 +67,8 @@ function jsonProblem(error: unknown): string {
 
 /** The key's text; a number keeps its digits as they are written, since 1e3 and 9007199254740993 would come out changed. */
 function readKey(raw: string | undefined): string | undefined {
-  if (raw === undefined || raw === 'null' || raw.startsWith('{') || raw.startsWith('[')) return undefined
+  if (raw === undefined || raw === 'null' || raw.startsWith('{') || raw.startsWith('['))
+    return undefined
   if (!raw.startsWith('"')) return raw
   const text = JSON.parse(raw) as string
   return text.isWellFormed() ? text : undefined

@@ -27,15 +27,26 @@ const formatByExtension: Readonly<Record<string, InputFormat>> = {
  * Opens a file, or stdin for `-`. `stop` ends the reading with an AbortError.
  * @throws POLLUX_FILE_INVALID when there is nothing to read, or nothing says in which format it is.
  */
-export async function openInput(path: string, format: InputFormat | undefined, stop: AbortSignal): Promise<Input> {
-  if (path === '-') return countingInput('stdin', format ?? 'ndjson', undefined, () => addAbortSignal(stop, process.stdin))
+export async function openInput(
+  path: string,
+  format: InputFormat | undefined,
+  stop: AbortSignal,
+): Promise<Input> {
+  if (path === '-')
+    return countingInput('stdin', format ?? 'ndjson', undefined, () =>
+      addAbortSignal(stop, process.stdin),
+    )
   const extension = /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? ''
   const known = format ?? formatByExtension[extension]
   if (known === undefined) {
-    throw new PolluxError('POLLUX_FILE_INVALID', `The name of the file ${path} does not say its format.`, {
-      expected: Object.keys(formatByExtension).join(', '),
-      hint: 'Say it with --format ndjson or --format csv.',
-    })
+    throw new PolluxError(
+      'POLLUX_FILE_INVALID',
+      `The name of the file ${path} does not say its format.`,
+      {
+        expected: Object.keys(formatByExtension).join(', '),
+        hint: 'Say it with --format ndjson or --format csv.',
+      },
+    )
   }
   const size = await sizeOf(path)
   return countingInput(path, known, size, () => addAbortSignal(stop, createReadStream(path)))
@@ -46,12 +57,22 @@ async function sizeOf(path: string): Promise<number | undefined> {
     const found = await stat(path)
     if (!found.isDirectory()) return found.isFile() ? found.size : undefined
   } catch (cause) {
-    throw new PolluxError('POLLUX_FILE_INVALID', `The file ${path} cannot be read.`, { found: errorText(cause), cause })
+    throw new PolluxError('POLLUX_FILE_INVALID', `The file ${path} cannot be read.`, {
+      found: errorText(cause),
+      cause,
+    })
   }
-  throw new PolluxError('POLLUX_FILE_INVALID', `The file ${path} cannot be read.`, { found: 'a folder' })
+  throw new PolluxError('POLLUX_FILE_INVALID', `The file ${path} cannot be read.`, {
+    found: 'a folder',
+  })
 }
 
-function countingInput(name: string, format: InputFormat, size: number | undefined, open: () => Readable): Input {
+function countingInput(
+  name: string,
+  format: InputFormat,
+  size: number | undefined,
+  open: () => Readable,
+): Input {
   let bytesRead = 0
   return {
     name,
@@ -68,7 +89,10 @@ function countingInput(name: string, format: InputFormat, size: number | undefin
         }
       } catch (cause) {
         if ((cause as Error).name === 'AbortError') throw cause
-        throw new PolluxError('POLLUX_FILE_INVALID', `The input ${name} cannot be read.`, { found: errorText(cause), cause })
+        throw new PolluxError('POLLUX_FILE_INVALID', `The input ${name} cannot be read.`, {
+          found: errorText(cause),
+          cause,
+        })
       }
     },
   }

@@ -40,7 +40,9 @@ export async function sendRecords(options: SendOptions): Promise<void> {
   try {
     let next = source.next()
     for (;;) {
-      const step = sender.isEmpty ? await next : await Promise.race([next, delay(linger, undefined)])
+      const step = sender.isEmpty
+        ? await next
+        : await Promise.race([next, delay(linger, undefined)])
       if (step === undefined) {
         await sender.flush()
         continue
@@ -70,7 +72,10 @@ class Sender {
   constructor(options: SendOptions) {
     this.#options = options
     // A tenth of a second's worth at a time, so that a slow rate is not a burst each second.
-    this.#size = options.rate === undefined ? options.batch : Math.min(options.batch, Math.max(1, Math.floor(options.rate / 10)))
+    this.#size =
+      options.rate === undefined
+        ? options.batch
+        : Math.min(options.batch, Math.max(1, Math.floor(options.rate / 10)))
   }
 
   get isEmpty(): boolean {
@@ -82,7 +87,10 @@ class Sender {
       const refusal = this.#options.producer.check(this.#outgoing(record))
       if (refusal !== undefined) {
         await this.flush()
-        throw new LineProblem(record.line, { expected: 'a record that the broker can take', found: refusal.message })
+        throw new LineProblem(record.line, {
+          expected: 'a record that the broker can take',
+          found: refusal.message,
+        })
       }
       this.#batch.push(record)
       this.#bytes += sizeOf(record)
@@ -99,7 +107,9 @@ class Sender {
     const batch = this.#batch
     this.#batch = []
     this.#bytes = 0
-    const refusals = await this.#options.producer.send(batch.map((record) => this.#outgoing(record)))
+    const refusals = await this.#options.producer.send(
+      batch.map((record) => this.#outgoing(record)),
+    )
     const refused = new Set(refusals.map(({ index }) => index))
     const taken = batch.filter((_, index) => !refused.has(index))
     this.#totals = {
@@ -111,7 +121,14 @@ class Sender {
   }
 
   #outgoing({ key, value }: InputRecord): OutgoingRecord {
-    return { topic: this.#options.topic, partition: undefined, key, value, headers: [], timestamp: undefined }
+    return {
+      topic: this.#options.topic,
+      partition: undefined,
+      key,
+      value,
+      headers: [],
+      timestamp: undefined,
+    }
   }
 
   async #keepPace(): Promise<void> {
@@ -133,9 +150,13 @@ function sizeOf({ key, value }: InputRecord): number {
 function refusedError(batch: readonly InputRecord[], refusals: readonly Refusal[]): PolluxError {
   const [first] = refusals
   const lines = refusals.slice(0, 20).map(({ index }) => batch[index]?.line)
-  return new PolluxError('POLLUX_OUTPUT_REFUSED', `The broker refused ${refusals.length} records.`, {
-    found: `lines ${lines.join(', ')}${refusals.length > 20 ? ', …' : ''}: ${first?.error.message ?? ''}`,
-    hint: `All other records up to line ${batch.at(-1)?.line} were written.`,
-    cause: first?.error,
-  })
+  return new PolluxError(
+    'POLLUX_OUTPUT_REFUSED',
+    `The broker refused ${refusals.length} records.`,
+    {
+      found: `lines ${lines.join(', ')}${refusals.length > 20 ? ', …' : ''}: ${first?.error.message ?? ''}`,
+      hint: `All other records up to line ${batch.at(-1)?.line} were written.`,
+      cause: first?.error,
+    },
+  )
 }

@@ -46,7 +46,11 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator
 function line(number: number, bytes: Buffer, isEnded: boolean): Line {
   const hasMark = number === 1 && bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
   const content = hasMark ? bytes.subarray(byteOrderMark.length) : bytes
-  return { number, bytes: content.at(-1) === carriageReturn ? content.subarray(0, -1) : content, isEnded }
+  return {
+    number,
+    bytes: content.at(-1) === carriageReturn ? content.subarray(0, -1) : content,
+    isEnded,
+  }
 }
 
 function tooLong(number: number): LineProblem {

@@ -21,7 +21,10 @@ export async function loadServices(path: string, folder: string): Promise<readon
   return collectServices(await importModule(full, path), path)
 }
 
-async function importModule(full: string, path: string): Promise<Readonly<Record<string, unknown>>> {
+async function importModule(
+  full: string,
+  path: string,
+): Promise<Readonly<Record<string, unknown>>> {
   const url = pathToFileURL(full).href
   try {
     return (await import(url)) as Record<string, unknown>
@@ -44,7 +47,9 @@ function placeOf(error: unknown, url: string): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   const place =
     lineStart.exec(stack)?.[1] ??
-    (stack.includes('at compileSourceTextModule') ? syntaxErrorPlace(url) : /\(?(file:\/\/\S+:\d+:\d+)/.exec(stack)?.[1])
+    (stack.includes('at compileSourceTextModule')
+      ? syntaxErrorPlace(url)
+      : /\(?(file:\/\/\S+:\d+:\d+)/.exec(stack)?.[1])
   return place === undefined ? '' : ` at ${place.replace('file://', '')}`
 }
 
@@ -61,8 +66,10 @@ function syntaxErrorPlace(url: string): string | undefined {
 }
 
 const hints: Readonly<Record<string, string>> = {
-  ERR_MODULE_NOT_FOUND: 'Install what is missing, or mend the import; relative imports name the file with its extension.',
-  ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX: 'Node strips types only: enums, namespaces and parameter properties do not run.',
+  ERR_MODULE_NOT_FOUND:
+    'Install what is missing, or mend the import; relative imports name the file with its extension.',
+  ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX:
+    'Node strips types only: enums, namespaces and parameter properties do not run.',
   ERR_UNKNOWN_FILE_EXTENSION: 'Use a .ts, .js or .mjs file.',
 }
 
@@ -72,7 +79,10 @@ function hintFor(error: unknown): string {
 }
 
 /** @throws POLLUX_MODULE_INVALID */
-export function collectServices(module: Readonly<Record<string, unknown>>, path: string): readonly Service[] {
+export function collectServices(
+  module: Readonly<Record<string, unknown>>,
+  path: string,
+): readonly Service[] {
   // A set: one service is often exported by name and as default, too.
   const services = [...new Set(Object.values(module).flat(1).filter(isService))]
   if (services.length === 0) {
@@ -85,9 +95,13 @@ export function collectServices(module: Readonly<Record<string, unknown>>, path:
   const names = services.map(({ name }) => name)
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) {
-    throw new PolluxError('POLLUX_MODULE_INVALID', `The module ${path} exports two services named '${repeated}'.`, {
-      hint: 'A service’s name is its consumer group: give each its own.',
-    })
+    throw new PolluxError(
+      'POLLUX_MODULE_INVALID',
+      `The module ${path} exports two services named '${repeated}'.`,
+      {
+        hint: 'A service’s name is its consumer group: give each its own.',
+      },
+    )
   }
   return services
 }
@@ -95,17 +109,29 @@ export function collectServices(module: Readonly<Record<string, unknown>>, path:
 function isService(value: unknown): value is Service {
   if (typeof value !== 'object' || value === null) return false
   const { name, inputs, options, handle } = value as Partial<Service>
-  return typeof name === 'string' && Array.isArray(inputs) && typeof options === 'object' && typeof handle === 'function'
+  return (
+    typeof name === 'string' &&
+    Array.isArray(inputs) &&
+    typeof options === 'object' &&
+    typeof handle === 'function'
+  )
 }
 
 /** @throws POLLUX_OPTION_INVALID for a name that no service has. */
-export function selectServices(services: readonly Service[], only: readonly string[] | undefined): readonly Service[] {
+export function selectServices(
+  services: readonly Service[],
+  only: readonly string[] | undefined,
+): readonly Service[] {
   if (only === undefined) return services
   const unknown = only.filter((name) => !services.some((service) => service.name === name))
   if (unknown.length > 0) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', `flag: --only: there is no service ${unknown.map((name) => `'${name}'`).join(', ')}.`, {
-      expected: services.map(({ name }) => `'${name}'`).join(', '),
-    })
+    throw new PolluxError(
+      'POLLUX_OPTION_INVALID',
+      `flag: --only: there is no service ${unknown.map((name) => `'${name}'`).join(', ')}.`,
+      {
+        expected: services.map(({ name }) => `'${name}'`).join(', '),
+      },
+    )
   }
   return services.filter(({ name }) => only.includes(name))
 }

@@ -33,7 +33,9 @@ export function judgeWorkerEnd({ code, wasReady }: WorkerEnd): 'restart' | 'stop
 export function codeOfEnd({ code, signal, wasReady }: WorkerEnd): number {
   if (code !== null) return code
   // Ended by a signal before it listened to signals: it had begun nothing.
-  return !wasReady && (signal === 'SIGTERM' || signal === 'SIGINT') ? exitCodes.ok : exitCodes.crashed
+  return !wasReady && (signal === 'SIGTERM' || signal === 'SIGINT')
+    ? exitCodes.ok
+    : exitCodes.crashed
 }
 
 const firstDelay = 500

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { PolluxError } from '../../errors.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Service } from '../../service.ts'
 import { run } from '../../run.ts'
+import type { Service } from '../../service.ts'
 import type { Invocation } from '../command.ts'
 import { openBroker } from '../connect.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
@@ -19,7 +19,8 @@ export async function runServices(
   const store = await openStore(settings, services)
   const broker = await openBroker(settings, { logger, worker: process.env['POLLUX_WORKER'] })
   logger.info({ services: services.map(({ name }) => name), broker: broker.name }, 'Starting.')
-  const { bufferMessages, bufferBytes, commitInterval, drainTimeout, stopTimeout, createTopics } = settings.settings
+  const { bufferMessages, bufferBytes, commitInterval, drainTimeout, stopTimeout, createTopics } =
+    settings.settings
   const runtime = await run(services, {
     broker,
     ...(store === undefined ? {} : { store }),
@@ -42,15 +43,22 @@ export async function runServices(
   return exitCodes.aborted
 }
 
-async function openStore({ settings }: ResolvedSettings, services: readonly Service[]): Promise<Store | undefined> {
+async function openStore(
+  { settings }: ResolvedSettings,
+  services: readonly Service[],
+): Promise<Store | undefined> {
   const stateful = services.find(({ state }) => state !== undefined)
   if (stateful === undefined) return undefined
   if (settings.workers > 1) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', `The service '${stateful.name}' declares state, which the embedded store keeps for one process only.`, {
-      expected: '1 worker',
-      found: `${settings.workers} workers`,
-      hint: 'Leave --workers out; concurrency within the process is an option of the service.',
-    })
+    throw new PolluxError(
+      'POLLUX_OPTION_INVALID',
+      `The service '${stateful.name}' declares state, which the embedded store keeps for one process only.`,
+      {
+        expected: '1 worker',
+        found: `${settings.workers} workers`,
+        hint: 'Leave --workers out; concurrency within the process is an option of the service.',
+      },
+    )
   }
   const { pgliteStore } = await import('../../embedded/pglite-store.ts')
   return pgliteStore({ folder: join(settings.folder, 'store') })

@@ -51,7 +51,8 @@ export class StopControl {
       if (order === ('hurry' satisfies WorkerOrder)) this.#hurry()
     })
     process.on('disconnect', () => {
-      if (!this.signal.aborted) this.#logger.warn({}, 'The supervising process is gone; this worker stops.')
+      if (!this.signal.aborted)
+        this.#logger.warn({}, 'The supervising process is gone; this worker stops.')
       this.#stop.abort()
     })
     // The supervisor may have gone before anybody listened.

@@ -16,7 +16,11 @@ export interface SuperviseOptions {
 const killGrace = 5_000
 
 /** Runs this command line in `count` processes until all have ended. */
-export async function superviseWorkers({ count, stopTimeout, logger }: SuperviseOptions): Promise<ExitCode> {
+export async function superviseWorkers({
+  count,
+  stopTimeout,
+  logger,
+}: SuperviseOptions): Promise<ExitCode> {
   // A crash may leave the time until a restart as the only thing to wait for; the clock's timers do not hold Node.
   const alive = setInterval(() => {}, 2 ** 30)
   const pool = new WorkerPool({

@@ -1,7 +1,13 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import { type ExitCode, exitCodes, worstExitCode } from '../exit-codes.ts'
-import { codeOfEnd, healthyAfter, judgeWorkerEnd, restartDelay, type WorkerEnd } from './restart-policy.ts'
+import {
+  codeOfEnd,
+  healthyAfter,
+  judgeWorkerEnd,
+  restartDelay,
+  type WorkerEnd,
+} from './restart-policy.ts'
 import type { WorkerOrder } from './stop-control.ts'
 
 /** A worker process, as the pool sees it. */
@@ -82,7 +88,10 @@ export class WorkerPool {
     this.#isKilling = true
     for (const slot of this.#slots) {
       if (slot.process === undefined) continue
-      this.#options.logger.error({ worker: this.#name(slot) }, 'The worker did not stop in time and is killed.')
+      this.#options.logger.error(
+        { worker: this.#name(slot) },
+        'The worker did not stop in time and is killed.',
+      )
       slot.process.kill()
     }
   }
@@ -125,12 +134,20 @@ export class WorkerPool {
     slot.process = undefined
     const judgement = this.#isStopping ? 'let-be' : judgeWorkerEnd(end)
     if (judgement === 'restart') return this.#restartLater(slot, end)
-    this.#codes.push(this.#isKilling && end.signal === 'SIGKILL' ? exitCodes.deadline : codeOfEnd(end))
+    this.#codes.push(
+      this.#isKilling && end.signal === 'SIGKILL' ? exitCodes.deadline : codeOfEnd(end),
+    )
     if (judgement === 'stop-all') {
-      this.#options.logger.error({ worker: this.#name(slot), exitCode: end.code }, 'A worker failed; all workers stop.')
+      this.#options.logger.error(
+        { worker: this.#name(slot), exitCode: end.code },
+        'A worker failed; all workers stop.',
+      )
       this.stop()
     } else if (!this.#isStopping) {
-      this.#options.logger.warn({ worker: this.#name(slot), exitCode: end.code }, 'A worker was stopped; it is not started again.')
+      this.#options.logger.warn(
+        { worker: this.#name(slot), exitCode: end.code },
+        'A worker was stopped; it is not started again.',
+      )
     }
     this.#finishIfOver()
   }
@@ -140,12 +157,16 @@ export class WorkerPool {
     slot.crashes = clock.now() - slot.startedAt >= healthyAfter ? 1 : slot.crashes + 1
     const delay = restartDelay(slot.crashes, clock.random())
     const reason = signal === null ? { exitCode: code } : { signal }
-    logger.error({ worker: this.#name(slot), ...reason, restartInMs: delay }, 'A worker crashed; it is started again.')
+    logger.error(
+      { worker: this.#name(slot), ...reason, restartInMs: delay },
+      'A worker crashed; it is started again.',
+    )
     slot.cancelRestart = clock.after(delay, () => this.#start(slot))
   }
 
   #finishIfOver(): void {
-    if (this.#slots.some((slot) => slot.process !== undefined || slot.cancelRestart !== undefined)) return
+    if (this.#slots.some((slot) => slot.process !== undefined || slot.cancelRestart !== undefined))
+      return
     this.#cancelKill?.()
     this.#done.resolve(worstExitCode(this.#codes))
   }

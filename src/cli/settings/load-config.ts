@@ -16,12 +16,17 @@ const defaultNames = ['pollux.config.ts', 'pollux.config.js', 'pollux.config.mjs
  * Loads the named config file, or the one in the working folder when there is one.
  * @throws POLLUX_OPTION_INVALID when the named file is missing, or a file does not load or has no default export.
  */
-export async function loadConfig(named: string | undefined, folder: string): Promise<LoadedConfig | undefined> {
+export async function loadConfig(
+  named: string | undefined,
+  folder: string,
+): Promise<LoadedConfig | undefined> {
   const path = named ?? defaultNames.find((name) => existsSync(resolve(folder, name)))
   if (path === undefined) return undefined
   const full = resolve(folder, path)
   if (!existsSync(full)) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', 'The config file is missing.', { found: `no file ${full}` })
+    throw new PolluxError('POLLUX_OPTION_INVALID', 'The config file is missing.', {
+      found: `no file ${full}`,
+    })
   }
   const values = await defaultExport(full, path)
   if (typeof values === 'object' && values !== null && !Array.isArray(values)) {

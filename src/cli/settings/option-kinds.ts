@@ -9,7 +9,9 @@ export function optional<Value>(option: Option<Value>): Option<Value | undefined
 const address = /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):(\d{1,5})$/
 
 /** Broker addresses: `host:port`, several with commas or as a list; false (`--no-kafka`) is an empty list. */
-export function brokerList(given: { readonly help: string }): Option<readonly string[] | undefined> {
+export function brokerList(given: {
+  readonly help: string
+}): Option<readonly string[] | undefined> {
   return {
     help: given.help,
     default: undefined,

@@ -2,7 +2,15 @@ import { shown } from '../../errors.ts'
 import { Problems } from '../../options.ts'
 import { rememberSecret } from '../secrets.ts'
 import type { LoadedConfig } from './load-config.ts'
-import { flagOf, isSecret, type SettingName, settingNames, type Settings, settingsTable, variableOf } from './settings.ts'
+import {
+  flagOf,
+  isSecret,
+  type SettingName,
+  type Settings,
+  settingNames,
+  settingsTable,
+  variableOf,
+} from './settings.ts'
 
 /** Where a setting came from; a later one goes before an earlier one. */
 export type Origin = 'default' | 'config file' | 'environment' | 'flag'
@@ -25,7 +33,12 @@ export interface ResolvedSettings {
 }
 
 /** Variables that are no settings but belong to Pollux all the same. */
-const otherVariables: ReadonlySet<string> = new Set(['POLLUX_CONFIG', 'POLLUX_DEBUG', 'POLLUX_CACHE', 'POLLUX_WORKER'])
+const otherVariables: ReadonlySet<string> = new Set([
+  'POLLUX_CONFIG',
+  'POLLUX_DEBUG',
+  'POLLUX_CACHE',
+  'POLLUX_WORKER',
+])
 
 interface Given {
   readonly origin: Origin
@@ -49,7 +62,9 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
     for (const given of givenFor(name)) {
       const read = settingsTable[name].read(given.value)
       if (read === undefined) {
-        problems.add(`${given.label}: expected ${settingsTable[name].expected}, found ${foundText(name, given.value)}`)
+        problems.add(
+          `${given.label}: expected ${settingsTable[name].expected}, found ${foundText(name, given.value)}`,
+        )
       } else {
         values[name] = read
         origins[name] = given.origin
@@ -66,12 +81,18 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
   function givenFor(name: SettingName): Given[] {
     const found: Given[] = []
     const fromConfig = name.startsWith('kafka') ? undefined : config?.values[name]
-    if (fromConfig !== undefined) found.push({ origin: 'config file', label: `${config?.path}: ${name}`, value: fromConfig })
+    if (fromConfig !== undefined)
+      found.push({ origin: 'config file', label: `${config?.path}: ${name}`, value: fromConfig })
     const variable = environment[variableOf(name)]
     if (variable !== undefined && variable !== '') {
-      found.push({ origin: 'environment', label: `environment: ${variableOf(name)}`, value: variable })
+      found.push({
+        origin: 'environment',
+        label: `environment: ${variableOf(name)}`,
+        value: variable,
+      })
     }
-    if (flags[name] !== undefined) found.push({ origin: 'flag', label: `flag: ${flagOf(name)}`, value: flags[name] })
+    if (flags[name] !== undefined)
+      found.push({ origin: 'flag', label: `flag: ${flagOf(name)}`, value: flags[name] })
     return found
   }
 }
@@ -79,11 +100,15 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
 /** A value in a message; an address with a user in it may hold a password, too. */
 function foundText(name: SettingName, value: unknown): string {
   if (isSecret(name)) return 'something that is not shown'
-  if (typeof value === 'string' && value.includes('@')) return 'a text with an @ in it, which is not shown'
+  if (typeof value === 'string' && value.includes('@'))
+    return 'a text with an @ in it, which is not shown'
   return shown(value)
 }
 
-function checkConfig(config: LoadedConfig | undefined, problems: Problems): Record<string, unknown> | undefined {
+function checkConfig(
+  config: LoadedConfig | undefined,
+  problems: Problems,
+): Record<string, unknown> | undefined {
   if (config === undefined) return undefined
   const known = [...settingNames.filter((name) => !name.startsWith('kafka')), 'kafka']
   for (const name of Object.keys(config.values)) {
@@ -96,14 +121,17 @@ function checkConfig(config: LoadedConfig | undefined, problems: Problems): Reco
     rememberSecretsOf(kafka)
     return kafka as Record<string, unknown>
   }
-  problems.add(`${config.path}: kafka: expected an object such as { brokers: ['localhost:9092'] }, found ${shown(kafka)}`)
+  problems.add(
+    `${config.path}: kafka: expected an object such as { brokers: ['localhost:9092'] }, found ${shown(kafka)}`,
+  )
   return undefined
 }
 
 function rememberSecretsOf(kafka: { readonly sasl?: unknown; readonly tls?: unknown }): void {
   const { password } = (kafka.sasl ?? {}) as { readonly password?: unknown }
   const { passphrase } = (kafka.tls ?? {}) as { readonly passphrase?: unknown }
-  for (const secret of [password, passphrase]) if (typeof secret === 'string') rememberSecret(secret)
+  for (const secret of [password, passphrase])
+    if (typeof secret === 'string') rememberSecret(secret)
 }
 
 function checkSasl(
@@ -115,12 +143,15 @@ function checkSasl(
   if (kafkaSasl === undefined && kafkaUsername === undefined && kafkaPassword === undefined) return
   const sasl = (kafkaConfig?.['sasl'] ?? {}) as Readonly<Record<string, unknown>>
   const missing: string[] = []
-  if (kafkaSasl === undefined && sasl['mechanism'] === undefined) missing.push(`${flagOf('kafkaSasl')} or POLLUX_KAFKA_SASL`)
+  if (kafkaSasl === undefined && sasl['mechanism'] === undefined)
+    missing.push(`${flagOf('kafkaSasl')} or POLLUX_KAFKA_SASL`)
   if (kafkaUsername === undefined && sasl['username'] === undefined) {
     missing.push(`${flagOf('kafkaUsername')} or POLLUX_KAFKA_USERNAME`)
   }
-  if (kafkaPassword === undefined && sasl['password'] === undefined) missing.push('POLLUX_KAFKA_PASSWORD')
-  if (missing.length > 0) problems.add(`SASL needs mechanism, user name and password: missing are ${missing.join('; ')}`)
+  if (kafkaPassword === undefined && sasl['password'] === undefined)
+    missing.push('POLLUX_KAFKA_PASSWORD')
+  if (missing.length > 0)
+    problems.add(`SASL needs mechanism, user name and password: missing are ${missing.join('; ')}`)
 }
 
 /** Whether Kafka is meant: wherever it is named, unless `--no-kafka` says otherwise. */
@@ -133,5 +164,7 @@ function unknownVariables(environment: Sources['environment']): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('POLLUX_') && !known.has(name))
     .toSorted()
-    .map((name) => `The environment variable ${name} is not one that Pollux knows; it has no effect.`)
+    .map(
+      (name) => `The environment variable ${name} is not one that Pollux knows; it has no effect.`,
+    )
 }

@@ -1,5 +1,5 @@
 import { kafkaOptions } from '../../kafka/options.ts'
-import { integer, oneOf, type OptionTable, text, yesNo } from '../../options.ts'
+import { integer, type OptionTable, oneOf, text, yesNo } from '../../options.ts'
 import { type RuntimeSettings, runtimeOptions } from '../../runtime-options.ts'
 import { brokerList, fileContent, optional } from './option-kinds.ts'
 
@@ -34,9 +34,13 @@ export type SettingName = keyof Settings & string
  * `pollux.config.ts` (`bufferBytes`), its check and its help all follow from this table.
  */
 export const settingsTable: OptionTable<Settings> = {
-  kafka: brokerList({ help: 'The Kafka brokers to start from. Without them, the embedded broker is used.' }),
+  kafka: brokerList({
+    help: 'The Kafka brokers to start from. Without them, the embedded broker is used.',
+  }),
   kafkaTls: yesNo({ default: false, help: 'Speaks TLS to the Kafka brokers.' }),
-  kafkaCa: fileContent({ help: 'A PEM file with the authorities that may have signed the brokers’ certificates. Turns TLS on.' }),
+  kafkaCa: fileContent({
+    help: 'A PEM file with the authorities that may have signed the brokers’ certificates. Turns TLS on.',
+  }),
   kafkaSasl: optional(
     oneOf({
       words: ['plain', 'scram-sha-256', 'scram-sha-512'],

@@ -17,7 +17,18 @@ test('Each way to write a start position is read', () => {
 })
 
 test('Anything else is refused, an offset that would be rounded included', () => {
-  for (const wrong of ['', 'first', '1.5', '-', '-10x', '@', '2026-13-01', 'Monday', '9007199254740993', '1e3']) {
+  for (const wrong of [
+    '',
+    'first',
+    '1.5',
+    '-',
+    '-10x',
+    '@',
+    '2026-13-01',
+    'Monday',
+    '9007199254740993',
+    '1e3',
+  ]) {
     assert.equal(startPosition.read(wrong), undefined, wrong)
   }
 })

@@ -7,7 +7,16 @@ import type { RawMessage } from '../../../src/message.ts'
 const auto = { key: 'text', value: 'auto' } as const
 
 function message(fields: Partial<RawMessage>): RawMessage {
-  return { topic: 't', partition: 1, offset: 7, timestamp: 0, key: null, value: null, headers: [], ...fields }
+  return {
+    topic: 't',
+    partition: 1,
+    offset: 7,
+    timestamp: 0,
+    key: null,
+    value: null,
+    headers: [],
+    ...fields,
+  }
 }
 
 function parsed(fields: Partial<RawMessage>): Record<string, unknown> {
@@ -17,7 +26,10 @@ function parsed(fields: Partial<RawMessage>): Record<string, unknown> {
 test('case 55: a value that is JSON is printed as its own text, no digit changed', () => {
   const value = '{"id":9007199254740993,"price":0.1234567890123456789,"total":1.10,"neg":-0}'
   const line = recordJson(message({ key: Buffer.from('k'), value: Buffer.from(value) }), auto)
-  assert.equal(line, `{"topic":"t","partition":1,"offset":7,"timestamp":"1970-01-01T00:00:00.000Z","key":"k","value":${value},"headers":[]}`)
+  assert.equal(
+    line,
+    `{"topic":"t","partition":1,"offset":7,"timestamp":"1970-01-01T00:00:00.000Z","key":"k","value":${value},"headers":[]}`,
+  )
 })
 
 test('JSON over several lines is printed in one', () => {
@@ -64,7 +76,10 @@ test('Times that no calendar has do not break the line', () => {
 })
 
 test('A table row is cut to its width and cannot steer the terminal', () => {
-  const hostile = message({ key: Buffer.from('\u001b[2J'), value: Buffer.from(`a\nb\u009b31m${'x'.repeat(1_000_000)}`) })
+  const hostile = message({
+    key: Buffer.from('\u001b[2J'),
+    value: Buffer.from(`a\nb\u009b31m${'x'.repeat(1_000_000)}`),
+  })
   const row = tableRow(hostile, auto, 100)
   assert.equal(row.length, 100)
   // oxlint-disable-next-line no-control-regex

@@ -25,7 +25,13 @@ const ranges = [
 test('case 62: lag is never negative, counts only what is kept, and is unknown without a commit', () => {
   const report = reportOf(group, ranges)
   assert.deepEqual(
-    report.partitions.map(({ partition, offset, end, lag, member }) => [partition, offset, end, lag, member]),
+    report.partitions.map(({ partition, offset, end, lag, member }) => [
+      partition,
+      offset,
+      end,
+      lag,
+      member,
+    ]),
     [
       [0, 4, 10, 6, null],
       [1, 2, 9, 4, null],
@@ -49,9 +55,18 @@ test('A topic that was deleted does not hide the others', async () => {
   const admin = {
     group: () => Promise.resolve({ ...group, offsets }),
     ranges: ([topic]: string[]) =>
-      topic === 't' ? Promise.resolve(ranges) : Promise.reject(new PolluxError('POLLUX_TOPIC_UNKNOWN', 'x')),
+      topic === 't'
+        ? Promise.resolve(ranges)
+        : Promise.reject(new PolluxError('POLLUX_TOPIC_UNKNOWN', 'x')),
   } as unknown as BrokerAdmin
   const report = await readGroupReport(admin, 'g')
-  assert.deepEqual(report.partitions[0], { topic: 'gone', partition: 0, offset: 3, end: null, lag: null, member: null })
+  assert.deepEqual(report.partitions[0], {
+    topic: 'gone',
+    partition: 0,
+    offset: 3,
+    end: null,
+    lag: null,
+    member: null,
+  })
   assert.equal(report.partitions.length, 5)
 })

@@ -16,7 +16,8 @@ test('Names are compared as JSON reads them, and of a repeated one the last coun
 })
 
 test('What is not an object, or lacks the field, has none', () => {
-  for (const text of ['[]', '5', '"id"', 'null', '{}', '{"x":{"id":1}}']) assert.equal(findField(text, 'id'), undefined)
+  for (const text of ['[]', '5', '"id"', 'null', '{}', '{"x":{"id":1}}'])
+    assert.equal(findField(text, 'id'), undefined)
 })
 
 test('For any object, whatever the spacing, each field is what JSON.parse reads', () => {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { stripVTControlCharacters } from 'node:util'
 import { test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { Progress } from '../../../src/cli/produce/progress.ts'
 
-function progress(isTTY: boolean, total: number | undefined): { shown: string[]; tell(ms: number, records: number, bytes: number): void; end(): void } {
+function progress(
+  isTTY: boolean,
+  total: number | undefined,
+): { shown: string[]; tell(ms: number, records: number, bytes: number): void; end(): void } {
   const shown: string[] = []
   let now = 0
   const stream = { isTTY, columns: 80, write: (text: string) => shown.push(text) > 0 }
@@ -25,7 +28,10 @@ test('On a terminal a bar moves within one line and is gone at the end', () => {
   tell(1_000, 200, 1_000)
   end()
   assert.equal(shown.length, 3)
-  assert.match(stripVTControlCharacters(shown[0] ?? ''), /^\r█{12}░{12} {2}50 % 100 records, 200\/s$/)
+  assert.match(
+    stripVTControlCharacters(shown[0] ?? ''),
+    /^\r█{12}░{12} {2}50 % 100 records, 200\/s$/,
+  )
   assert.match(stripVTControlCharacters(shown[1] ?? ''), /100 % 200 records/)
   assert.equal(shown[2], '\r\u001b[K')
 })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type InputRecord, type InputRecords, LineProblem } from '../../../src/cli/produce/input-record.ts'
-import { sendRecords, type SendTotals } from '../../../src/cli/produce/send-records.ts'
+import {
+  type InputRecord,
+  type InputRecords,
+  LineProblem,
+} from '../../../src/cli/produce/input-record.ts'
+import { type SendTotals, sendRecords } from '../../../src/cli/produce/send-records.ts'
 import type { BrokerProducer, OutgoingRecord, Refusal } from '../../../src/ports/broker.ts'
 
 function record(line: number): InputRecord {
@@ -12,7 +16,9 @@ interface Sent extends BrokerProducer {
   readonly batches: string[][]
 }
 
-function producer(refuse: (record: OutgoingRecord) => 'check' | 'send' | undefined = () => undefined): Sent {
+function producer(
+  refuse: (record: OutgoingRecord) => 'check' | 'send' | undefined = () => undefined,
+): Sent {
   const batches: string[][] = []
   return {
     batches,
@@ -78,16 +84,23 @@ test('A record that the broker would refuse is not sent, those before it are', a
 
 test('A record that the broker refused is told by line, with how far the others were written', async () => {
   const to = producer(({ value }) => (String(value) === '2' ? 'send' : undefined))
-  await assert.rejects(send(to, groups([1, 2, 3])), { code: 'POLLUX_OUTPUT_REFUSED', message: /lines 2: not today.* up to line 3 were written/ })
+  await assert.rejects(send(to, groups([1, 2, 3])), {
+    code: 'POLLUX_OUTPUT_REFUSED',
+    message: /lines 2: not today.* up to line 3 were written/,
+  })
 })
 
-test('A stop ends after what was read, without waiting for the source', { timeout: 5_000 }, async () => {
+test('A stop ends after what was read, without waiting for the source', {
+  timeout: 5_000,
+}, async () => {
   const to = producer()
   const controller = new AbortController()
   async function* endless(): InputRecords {
     yield [record(1)]
     await new Promise((_, reject) => {
-      controller.signal.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError')))
+      controller.signal.addEventListener('abort', () =>
+        reject(new DOMException('stopped', 'AbortError')),
+      )
       controller.abort()
     })
   }
@@ -115,5 +128,8 @@ test('A rate is kept', async () => {
   const took = performance.now() - start
   // Batches of 5 at 50/s: the second one is due after 100 ms.
   assert.ok(took >= 95, `${took} ms`)
-  assert.deepEqual(to.batches.map((batch) => batch.length), [5, 5])
+  assert.deepEqual(
+    to.batches.map((batch) => batch.length),
+    [5, 5],
+  )
 })

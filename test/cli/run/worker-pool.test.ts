@@ -63,7 +63,10 @@ test('The first worker starts alone, and the others when it is ready', () => {
   const { started, at } = pool(3)
   assert.equal(started.length, 1)
   at(0).ready()
-  assert.deepEqual(started.map(({ number }) => number), [1, 2, 3])
+  assert.deepEqual(
+    started.map(({ number }) => number),
+    [1, 2, 3],
+  )
 })
 
 test('What is wrong from the beginning ends the pool with that code, and no other worker starts', async () => {

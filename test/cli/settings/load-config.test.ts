@@ -20,7 +20,10 @@ test('A named config file that is missing is an error', async () => {
 })
 
 test('pollux.config.ts in the working folder is found, types and all', async () => {
-  await writeFile(join(folder, 'pollux.config.ts'), "const folder: string = '/data'\nexport default { folder }\n")
+  await writeFile(
+    join(folder, 'pollux.config.ts'),
+    "const folder: string = '/data'\nexport default { folder }\n",
+  )
   assert.deepEqual((await loadConfig(undefined, folder))?.values, { folder: '/data' })
 })
 

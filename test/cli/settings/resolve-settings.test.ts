@@ -3,7 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { kafkaOptions } from '../../../src/cli/connect.ts'
 import { scrubSecrets } from '../../../src/cli/secrets.ts'
-import { isKafkaChosen, type ResolvedSettings, resolveSettings, type Sources } from '../../../src/cli/settings/resolve-settings.ts'
+import {
+  isKafkaChosen,
+  type ResolvedSettings,
+  resolveSettings,
+  type Sources,
+} from '../../../src/cli/settings/resolve-settings.ts'
 import { flagOf, isSecret, settingNames, variableOf } from '../../../src/cli/settings/settings.ts'
 
 function resolve(sources: Partial<Sources>): ResolvedSettings {
@@ -41,7 +46,10 @@ test('All problems of all origins are told at once, each with where it comes fro
     () => resolve(sources),
     (error: Error & { code: string }) => {
       assert.equal(error.code, 'POLLUX_OPTION_INVALID')
-      assert.match(error.message, /flag: --workers: expected a whole number from 1 to 64, found 'many'/)
+      assert.match(
+        error.message,
+        /flag: --workers: expected a whole number from 1 to 64, found 'many'/,
+      )
       assert.match(error.message, /environment: POLLUX_COMMIT_INTERVAL: expected a duration/)
       assert.match(error.message, /pollux\.config\.ts: bufferBytes: expected a whole number/)
       assert.match(error.message, /pollux\.config\.ts: bufferSize: unknown option/)
@@ -52,7 +60,10 @@ test('All problems of all origins are told at once, each with where it comes fro
 })
 
 test('A wrong value is told even where a right one of higher precedence hides it', () => {
-  assert.throws(() => resolve({ flags: { workers: '2' }, environment: { POLLUX_WORKERS: '0' } }), /POLLUX_WORKERS/)
+  assert.throws(
+    () => resolve({ flags: { workers: '2' }, environment: { POLLUX_WORKERS: '0' } }),
+    /POLLUX_WORKERS/,
+  )
 })
 
 test('A variable that is set but empty counts as not set', () => {
@@ -60,22 +71,37 @@ test('A variable that is set but empty counts as not set', () => {
 })
 
 test('A variable of no known name is warned about, those of Pollux itself are not', () => {
-  const { warnings } = resolve({ environment: { POLLUX_BUFER_BYTES: '1', POLLUX_DEBUG: '1', POLLUX_CONFIG: 'x' } })
+  const { warnings } = resolve({
+    environment: { POLLUX_BUFER_BYTES: '1', POLLUX_DEBUG: '1', POLLUX_CONFIG: 'x' },
+  })
   assert.equal(warnings.length, 1)
   assert.match(warnings[0] ?? '', /POLLUX_BUFER_BYTES/)
 })
 
 test('Kafka is used wherever it is named, unless --no-kafka is given', () => {
   assert.equal(isKafkaChosen(resolve({})), false)
-  assert.equal(isKafkaChosen(resolve({ environment: { POLLUX_KAFKA: 'a:1,b:2' }, flags: { folder: 'x' } })), true)
+  assert.equal(
+    isKafkaChosen(resolve({ environment: { POLLUX_KAFKA: 'a:1,b:2' }, flags: { folder: 'x' } })),
+    true,
+  )
   assert.equal(isKafkaChosen(resolve({ config: config({ kafka: { brokers: ['a:1'] } }) })), true)
-  assert.equal(isKafkaChosen(resolve({ config: config({ kafka: { brokers: ['a:1'] } }), flags: { kafka: false } })), false)
+  assert.equal(
+    isKafkaChosen(
+      resolve({ config: config({ kafka: { brokers: ['a:1'] } }), flags: { kafka: false } }),
+    ),
+    false,
+  )
 })
 
 test('Flags and environment are put over what the config file says of Kafka', () => {
   const resolved = resolve({
     config: config({
-      kafka: { brokers: ['a:1'], tls: { rejectUnauthorized: true }, sasl: { mechanism: 'plain', username: 'u', password: 'file-secret' }, clientId: 'c' },
+      kafka: {
+        brokers: ['a:1'],
+        tls: { rejectUnauthorized: true },
+        sasl: { mechanism: 'plain', username: 'u', password: 'file-secret' },
+        clientId: 'c',
+      },
     }),
     environment: { POLLUX_KAFKA: 'b:2, c:3', POLLUX_KAFKA_PASSWORD: 'env-secret' },
     flags: { kafkaTls: true, kafkaConnectTimeout: '3s', kafkaInstanceId: 'me' },
@@ -92,7 +118,10 @@ test('Flags and environment are put over what the config file says of Kafka', ()
 })
 
 test('Half of a SASL login is refused with what is missing', () => {
-  assert.throws(() => resolve({ environment: { POLLUX_KAFKA_PASSWORD: 'hush-hush' } }), /--kafka-sasl or POLLUX_KAFKA_SASL; --kafka-username/)
+  assert.throws(
+    () => resolve({ environment: { POLLUX_KAFKA_PASSWORD: 'hush-hush' } }),
+    /--kafka-sasl or POLLUX_KAFKA_SASL; --kafka-username/,
+  )
 })
 
 test('case 72: no secret of the configuration comes out again, neither in an error nor in other text', () => {
@@ -101,21 +130,41 @@ test('case 72: no secret of the configuration comes out again, neither in an err
     () => resolve({ environment }),
     (error: Error) => !error.message.includes('s3cr') && !error.message.includes('pass@'),
   )
-  resolve({ config: config({ kafka: { sasl: { password: 'in-the-file' }, tls: { passphrase: 'of-the-key' } } }) })
+  resolve({
+    config: config({
+      kafka: { sasl: { password: 'in-the-file' }, tls: { passphrase: 'of-the-key' } },
+    }),
+  })
   const text = `s3cr"t/1 ${JSON.stringify({ password: 's3cr"t/1' })} ${encodeURIComponent('s3cr"t/1')} in-the-file of-the-key`
   assert.equal(scrubSecrets(text), '*** {"password":"***"} *** *** ***')
 })
 
 test('Broker addresses that Kafka could not use are refused', () => {
-  for (const wrong of ['localhost', 'localhost:0', 'localhost:99999', 'kafka://localhost:9092', 'a:1,,b:2', ' ']) {
-    assert.throws(() => resolve({ flags: { kafka: wrong } }), /--kafka: expected 'host:port'/, wrong)
+  for (const wrong of [
+    'localhost',
+    'localhost:0',
+    'localhost:99999',
+    'kafka://localhost:9092',
+    'a:1,,b:2',
+    ' ',
+  ]) {
+    assert.throws(
+      () => resolve({ flags: { kafka: wrong } }),
+      /--kafka: expected 'host:port'/,
+      wrong,
+    )
   }
   assert.deepEqual(resolve({ flags: { kafka: '[::1]:9092' } }).settings.kafka, ['[::1]:9092'])
 })
 
 test('docs/configuration.md lists exactly the settings there are', async () => {
   const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
-  const rows = [...page.matchAll(/^\| (`\w[\w.]*`|–) \| `(POLLUX_\w+)` \| (`--[\w-]+`|–) \|/gm)].map(([, , variable, flag]) => [variable, flag])
-  const expected = settingNames.map((name) => [variableOf(name), isSecret(name) ? '–' : `\`${flagOf(name)}\``])
+  const rows = [
+    ...page.matchAll(/^\| (`\w[\w.]*`|–) \| `(POLLUX_\w+)` \| (`--[\w-]+`|–) \|/gm),
+  ].map(([, , variable, flag]) => [variable, flag])
+  const expected = settingNames.map((name) => [
+    variableOf(name),
+    isSecret(name) ? '–' : `\`${flagOf(name)}\``,
+  ])
   assert.deepEqual(rows, expected)
 })
