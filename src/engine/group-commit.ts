@@ -84,15 +84,25 @@ export class GroupCommit {
     }
   }
 
-  /** Leaves out work of ended partitions, and work built on a value that was dropped: its partition starts anew. */
-  async #sound(finished: readonly Work[]): Promise<Work[]> {
-    const isSound = ({ partition, change }: Work): boolean => !partition.hasEnded && change?.cell.isInvalid !== true
-    const unsound = finished.filter((work) => !isSound(work))
-    for (const work of unsound) this.#commits.dropped(work)
-    const partitions = new Set(unsound.map(({ partition }) => partition).filter(({ hasEnded }) => !hasEnded))
-    if (partitions.size > 0) await this.#commits.overtaken([...partitions], false)
-    return finished.filter(isSound)
+  /**
+   * Leaves out work of ended partitions, and work built on a value that was dropped: its partition starts anew. That
+   * drops more, and what was built on it in turn, so it is repeated until nothing unsound is left.
+   */
+  async #sound(finished: readonly Work[]): Promise<readonly Work[]> {
+    let sound = finished
+    for (;;) {
+      const unsound = new Set(sound.filter((work) => !isSound(work)))
+      if (unsound.size === 0) return sound
+      sound = sound.filter((work) => !unsound.has(work))
+      for (const work of unsound) this.#commits.dropped(work)
+      const partitions = new Set([...unsound].map(({ partition }) => partition).filter(({ hasEnded }) => !hasEnded))
+      if (partitions.size > 0) await this.#commits.overtaken([...partitions], false)
+    }
   }
+}
+
+function isSound({ partition, cell }: Work): boolean {
+  return !partition.hasEnded && cell?.isInvalid !== true
 }
 
 type Change = NonNullable<Work['change']>

@@ -14,6 +14,8 @@ export class Work implements Tracked {
   settled = false
   /** Its place in the order of its key, once it has taken one. */
   lane: Lane | undefined
+  /** Its key's state, when its handler used it: what was read there must not be dropped before this is stored. */
+  cell: Cell | undefined
   /** What its handler made of its key's state; undefined when it changed nothing. */
   change: { readonly cell: Cell; readonly value: Buffer | null } | undefined
 
@@ -58,6 +60,8 @@ export class Partition {
   readonly epoch: number | undefined
   /** Above the start, already settled by a previous owner. */
   readonly settledBefore: readonly OffsetRange[]
+  /** Their lane is theirs now; not started yet. */
+  readonly released: Queue<Work> = new Queue()
   /** Fetched and not settled: messages and their bytes. */
   buffered = 0
   bufferedBytes = 0

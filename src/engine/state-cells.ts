@@ -3,6 +3,7 @@ import { PolluxError } from '../errors.ts'
 import type { State } from '../service.ts'
 import type { StateRow } from '../ports/store.ts'
 import { positionOf } from './message.ts'
+import { encodeExactly } from './outputs.ts'
 import type { Work } from './partition.ts'
 
 /** A key's state between its load and the commit of what was made of it. */
@@ -12,7 +13,7 @@ export interface Cell {
   value: Buffer | null
   /** The version in the store. */
   version: number
-  /** Attempts that hold it, and changes not committed yet. It is forgotten at zero. */
+  /** Attempts that hold it or wait for it, and changes not committed yet. It is forgotten at zero. */
   users: number
   /** Built on work that was dropped: what was made of it must not be committed. */
   isInvalid: boolean
@@ -24,7 +25,7 @@ export interface Cell {
  */
 export class StateCells {
   readonly #load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>
-  readonly #cells = new Map<string, Promise<Cell>>()
+  readonly #cells = new Map<string, { readonly cell: Cell; readonly loaded: Promise<void> }>()
   #wanted: { readonly key: Buffer; readonly resolve: (row: StateRow) => void; readonly reject: (cause: unknown) => void }[] = []
 
   constructor(load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>) {
@@ -33,16 +34,29 @@ export class StateCells {
 
   /** The cell of a key; to be given back by `release`. */
   async take(key: Buffer): Promise<Cell> {
-    const name = key.toString('latin1')
-    let loading = this.#cells.get(name)
-    if (loading === undefined) {
-      loading = this.#read(key).then((row) => ({ key, value: row.value, version: row.version, users: 0, isInvalid: false }))
-      this.#cells.set(name, loading)
-      loading.catch(() => this.#cells.delete(name))
-    }
-    const cell = await loading
+    const { cell, loaded } = this.#cells.get(nameOf(key)) ?? this.#add(key)
+    // Counted before the first await: the commit of the last change could otherwise come in between, forget the cell,
+    // and the next message of the key would start from a second one.
     cell.users += 1
+    await loaded
     return cell
+  }
+
+  #add(key: Buffer): { readonly cell: Cell; readonly loaded: Promise<void> } {
+    const cell: Cell = { key, value: null, version: 0, users: 0, isInvalid: false }
+    const loaded = this.#read(key).then(
+      ({ value, version }) => {
+        cell.value = value
+        cell.version = version
+      },
+      (cause: unknown) => {
+        this.#forget(cell)
+        throw cause
+      },
+    )
+    const entry = { cell, loaded }
+    this.#cells.set(nameOf(key), entry)
+    return entry
   }
 
   release(cell: Cell): void {
@@ -57,7 +71,8 @@ export class StateCells {
   }
 
   #forget(cell: Cell): void {
-    this.#cells.delete(cell.key.toString('latin1'))
+    const name = nameOf(cell.key)
+    if (this.#cells.get(name)?.cell === cell) this.#cells.delete(name)
   }
 
   /** All keys asked for in the same turn are read at once. */
@@ -80,6 +95,10 @@ export class StateCells {
   }
 }
 
+function nameOf(key: Buffer): string {
+  return key.toString('latin1')
+}
+
 /** What one attempt of a handler sees of its key's state. Its changes count when the attempt succeeds. */
 export class AttemptState implements State<unknown> {
   readonly #cells: StateCells
@@ -89,6 +108,7 @@ export class AttemptState implements State<unknown> {
   #held: Cell | undefined
   #change: Buffer | null | undefined
   #isOver = false
+  readonly #pending = new Set<Promise<unknown>>()
 
   constructor(cells: StateCells, codec: Codec<unknown, unknown>, work: Work) {
     this.#cells = cells
@@ -96,30 +116,54 @@ export class AttemptState implements State<unknown> {
     this.#work = work
   }
 
-  async get(): Promise<unknown> {
+  get(): Promise<unknown> {
+    return this.#use(() => this.#get())
+  }
+
+  put(value: unknown): Promise<void> {
+    return this.#use(() => this.#put(value))
+  }
+
+  delete(): Promise<void> {
+    return this.#use(() => this.#delete())
+  }
+
+  /** Remembers a call until it is answered, so that one that nobody waited for is noticed. */
+  #use<T>(call: () => Promise<T>): Promise<T> {
+    const answer = call().finally(() => this.#pending.delete(answer))
+    this.#pending.add(answer)
+    return answer
+  }
+
+  async #get(): Promise<unknown> {
     const cell = await this.#take()
     const bytes = this.#change === undefined ? cell.value : this.#change
     if (bytes !== null) return this.#codec.decode(bytes)
     return this.#codec.nullable ? null : undefined
   }
 
-  async put(value: unknown): Promise<void> {
+  async #put(value: unknown): Promise<void> {
     this.#check()
-    const bytes = value === null && this.#codec.nullable ? null : this.#codec.encode(value)
+    const bytes = value === null && this.#codec.nullable ? null : encodeExactly(this.#codec, value)
     await this.#take()
     this.#change = bytes
   }
 
-  async delete(): Promise<void> {
+  async #delete(): Promise<void> {
     await this.#take()
     this.#change = null
   }
 
-  /** Ends a successful attempt: its change becomes what the next message of the key sees. */
+  /**
+   * Ends a successful attempt: its change becomes what the next message of the key sees.
+   * @throws POLLUX_STATE_UNAVAILABLE when the handler did not wait for a use of state, which would be lost.
+   */
   keep(): void {
+    if (this.#pending.size > 0) throw this.#ended()
     this.#isOver = true
     const cell = this.#held
     if (cell === undefined) return
+    this.#work.cell = cell
     if (this.#change === undefined) return this.#cells.release(cell)
     cell.value = this.#change
     this.#work.change = { cell, value: this.#change }
@@ -128,6 +172,8 @@ export class AttemptState implements State<unknown> {
   /** Ends a failed attempt. */
   drop(): void {
     this.#isOver = true
+    // The attempt has failed; that nobody waits for these is no further news, and must not end the process.
+    for (const answer of this.#pending) answer.catch(() => {})
     if (this.#held !== undefined) this.#cells.release(this.#held)
   }
 
@@ -152,8 +198,11 @@ export class AttemptState implements State<unknown> {
   }
 
   #check(): void {
-    if (!this.#isOver) return
-    throw new PolluxError('POLLUX_STATE_UNAVAILABLE', `The handler of ${positionOf(this.#work.raw)} has ended.`, {
+    if (this.#isOver) throw this.#ended()
+  }
+
+  #ended(): PolluxError {
+    return new PolluxError('POLLUX_STATE_UNAVAILABLE', `The handler of ${positionOf(this.#work.raw)} has ended.`, {
       hint: 'Await every use of state before the handler returns.',
     })
   }
