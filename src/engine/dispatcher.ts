@@ -87,14 +87,17 @@ export class Dispatcher {
     work.partition.inFlight += 1
     const state = this.#cells === undefined ? undefined : this.#stateOf(work, this.#cells)
     let returned: unknown
+    let isPending: boolean
     try {
       returned = this.#attempt(work, state)
+      isPending = isThenable(returned)
     } catch (error) {
       return this.#fail(work, state, error)
     }
-    if (!isThenable(returned)) return this.#succeed(work, state, returned)
+    if (!isPending) return this.#succeed(work, state, returned)
     this.#lanes.enter(work)
-    returned.then(
+    // Not its own `then`: a thenable that is no promise may call back twice, at once, or throw.
+    Promise.resolve(returned).then(
       (value) => this.#succeed(work, state, value),
       (error: unknown) => this.#fail(work, state, error),
     )
@@ -120,10 +123,10 @@ export class Dispatcher {
     let outputs: readonly OutgoingRecord[]
     try {
       outputs = this.#outcomes.encode(work, returned)
+      state?.keep()
     } catch (error) {
       return this.#fail(work, state, error)
     }
-    state?.keep()
     this.#running -= 1
     this.#outcomes.finished(work, outputs)
     this.#lanes.leave(work)
@@ -139,7 +142,7 @@ export class Dispatcher {
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+function isThenable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 

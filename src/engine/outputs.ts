@@ -57,12 +57,22 @@ function encodePart(part: 'key' | 'value', topic: AnyTopic, given: unknown): Buf
   const codec = topic[part]
   if (given === null && codec.nullable) return null
   try {
-    return codec.encode(given as never)
+    return encodeExactly(codec, given)
   } catch (cause) {
     throw new PolluxError('POLLUX_ENCODE_FAILED', `The ${part} of an output for ${topic.name} cannot be encoded: ${errorText(cause)}`, {
       cause,
     })
   }
+}
+
+/** What the codec makes of it. @throws POLLUX_ENCODE_FAILED when that is not bytes: a promise, for one. */
+export function encodeExactly(codec: AnyTopic['value'], given: unknown): Buffer {
+  const encoded: unknown = codec.encode(given as never)
+  if (Buffer.isBuffer(encoded)) return encoded
+  throw new PolluxError('POLLUX_ENCODE_FAILED', `The codec ${codec.name} gave something else than bytes.`, {
+    expected: 'encode to return a Buffer, not a promise of one',
+    found: shown(encoded),
+  })
 }
 
 function encodeHeaders(topic: AnyTopic, given: OutputHeaders | undefined): Header[] {
