@@ -19,7 +19,6 @@ export class Lanes {
   readonly #shared: Map<unknown, Lane> | undefined
   #partitions: Partition[] = []
   #turn = 0
-  readonly #released = new Queue<Work>()
 
   constructor(order: Order, sharesLanes: boolean) {
     this.#order = order
@@ -30,35 +29,44 @@ export class Lanes {
     this.#partitions.push(partition)
   }
 
+  /** The partition has ended; what waits behind its messages in a shared lane may go on. */
   remove(partition: Partition): void {
     this.#partitions = this.#partitions.filter((other) => other !== partition)
     this.#turn = 0
+    this.#passOver(partition)
   }
 
   /** Takes the next message that may start; undefined when there is none now. */
   next(): Work | undefined {
-    return this.#nextReleased() ?? this.#nextInTurn()
+    const { length } = this.#partitions
+    for (let tried = 0; tried < length; tried += 1) {
+      const partition = this.#partitions[this.#turn]
+      this.#turn = this.#turn + 1 < length ? this.#turn + 1 : 0
+      const work = partition && this.#nextOf(partition)
+      if (work !== undefined) return work
+    }
+    return undefined
   }
 
-  #nextReleased(): Work | undefined {
-    for (let work = this.#released.shift(); work !== undefined; work = this.#released.shift()) {
+  /** A message that has waited for its lane goes before those that have not been looked at. */
+  #nextOf(partition: Partition): Work | undefined {
+    if (partition.isClosed) this.#passOver(partition)
+    const released = partition.released.shift()
+    if (released !== undefined) {
+      partition.blocked -= 1
+      return released
+    }
+    for (let work = partition.queue.shift(); work !== undefined; work = partition.queue.shift()) {
+      if (!this.#mustWait(work)) return work
+    }
+    return undefined
+  }
+
+  #passOver({ released }: Partition): void {
+    for (let work = released.shift(); work !== undefined; work = released.shift()) {
       work.partition.blocked -= 1
-      if (!work.partition.isClosed) return work
       this.leave(work)
     }
-    return undefined
-  }
-
-  #nextInTurn(): Work | undefined {
-    const partitions = this.#partitions
-    for (let empty = 0; empty < partitions.length; ) {
-      const work = partitions[this.#turn]?.queue.shift()
-      if (work !== undefined && this.#mustWait(work)) continue
-      this.#turn = this.#turn + 1 < partitions.length ? this.#turn + 1 : 0
-      if (work !== undefined) return work
-      empty += 1
-    }
-    return undefined
   }
 
   #mustWait(work: Work): boolean {
@@ -85,13 +93,16 @@ export class Lanes {
     const { lane } = work
     if (lane === undefined) return
     work.lane = undefined
-    const next = lane.waiting.shift()
-    if (next === undefined) {
-      lane.busy.delete(lane.key)
+    for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
+      if (next.partition.isClosed) {
+        next.partition.blocked -= 1
+        continue
+      }
+      next.lane = lane
+      next.partition.released.push(next)
       return
     }
-    next.lane = lane
-    this.#released.push(next)
+    lane.busy.delete(lane.key)
   }
 
   #lanesOf(partition: Partition): Map<unknown, Lane> {
