@@ -26,6 +26,7 @@ export const parts: readonly Part[] = [
   { name: 'contract: memory', files: ['contract/*-memory.test.ts'], needs: [] },
   { name: 'contract: sqlite', files: ['contract/*-sqlite.test.ts'], needs: [] },
   { name: 'contract: pglite', files: ['contract/*-pglite.test.ts'], needs: [], minutes: 10 },
+  { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
   { name: 'guarantees', files: ['guarantees/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'cases', files: ['cases/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
