@@ -1,0 +1,27 @@
+import type { Broker } from '../../src/ports/broker.ts'
+import type { Store } from '../../src/ports/store.ts'
+
+/** The same broker, for a runtime that is not to close it at its end. */
+export function borrowBroker(broker: Broker): Broker {
+  return {
+    name: broker.name,
+    admin: broker.admin,
+    connect: () => broker.connect(),
+    join: (subscription, listener) => broker.join(subscription, listener),
+    producer: () => broker.producer(),
+    reader: (from) => broker.reader(from),
+    close: async () => {},
+  }
+}
+
+/** The same store, for a runtime that is not to close it at its end. */
+export function borrowStore(store: Store): Store {
+  return {
+    name: store.name,
+    open: () => store.open(),
+    acquire: (service, partitions) => store.acquire(service, partitions),
+    load: (service, keys) => store.load(service, keys),
+    commit: (unit) => store.commit(unit),
+    close: async () => {},
+  }
+}
