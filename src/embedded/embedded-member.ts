@@ -152,6 +152,9 @@ export class EmbeddedMember implements GroupMember {
       this.#checkMembership()
       const held = this.#held.all()
       if (held.length > 0) await this.#callRevoked(held, listener)
+      // Given up by now. Else: the write takes us out of the group, the news of it comes before the write resolves, and
+      // we would take our own leaving for a removal.
+      this.#held.remove(held)
       await log.write((tables) => {
         const group = tables.group(subscription.group) ?? emptyGroup
         const left = removeMembers(group, ({ id }) => id === this.#id, countPartitions(tables))
