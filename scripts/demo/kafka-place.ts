@@ -60,15 +60,10 @@ function foreignBroker(brokers: readonly string[]): Failure {
   )
 }
 
-interface DeletingClient {
-  deleteTopic(topic: string, timeout: number, done: (error?: Error) => void): void
-  disconnect(): void
-}
-
 /** The positions of the groups go with the topics. Deleting is no part of Pollux's own port. */
 async function deleteTopics(broker: Broker, brokers: readonly string[]): Promise<void> {
   const driver = (await import('@confluentinc/kafka-javascript')).default
-  const client: DeletingClient = driver.AdminClient.create({
+  const client = driver.AdminClient.create({
     'bootstrap.servers': brokers.join(','),
   })
   const names = demoTopics.map(({ name }) => name)
@@ -77,7 +72,7 @@ async function deleteTopics(broker: Broker, brokers: readonly string[]): Promise
   try {
     for (const name of await isThere()) {
       await new Promise<void>((resolve, reject) => {
-        client.deleteTopic(name, 10_000, (error) =>
+        client.deleteTopic(name, 10_000, (error?: unknown) =>
           error === undefined ? resolve() : reject(error),
         )
       })
