@@ -17,24 +17,40 @@ process.on('uncaughtException', crash)
 process.on('unhandledRejection', crash)
 
 const output = new Output()
+// Users' modules may hold something open, so the process is ended, not left to end.
 void main()
 
 async function main(): Promise<void> {
+  const code = await execute()
+  const flushed = await flush()
+  if (code !== exitCodes.ok || flushed === undefined) process.exit(code)
+  process.exit(fail(flushed))
+}
+
+async function execute(): Promise<number> {
   try {
     const request = readCommandLine(process.argv.slice(2))
-    if (request === undefined) return await finish(exitCodes.ok)
-    const { execute } = await import('./execute.ts')
-    await finish(await execute(request, output))
+    if (request === undefined) return exitCodes.ok
+    const { executeRequest } = await import('./execute-request.ts')
+    return await executeRequest(request, output)
   } catch (error) {
-    process.stderr.write(errorBlock(error))
-    await finish(exitCodeOf(error))
+    return fail(error)
   }
 }
 
-/** Ends the process even if a user's module holds something open, after the output is out. */
-async function finish(code: number): Promise<void> {
-  await output.flush()
-  process.exit(code)
+/** Resolves with what is wrong with the output: what was written last may fail last, too. */
+async function flush(): Promise<unknown> {
+  try {
+    await output.flush()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+function fail(error: unknown): number {
+  process.stderr.write(errorBlock(error))
+  return exitCodeOf(error)
 }
 
 function crash(error: unknown): void {

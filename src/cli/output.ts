@@ -29,12 +29,15 @@ export class Output {
    */
   async write(chunk: string | Uint8Array): Promise<void> {
     if (!this.#gone.signal.aborted && !this.#stream.write(chunk)) await this.#drained()
-    if (this.#failure !== undefined) {
-      throw new PolluxError('POLLUX_FILE_INVALID', 'The output cannot be written.', {
-        found: this.#failure.message,
-        cause: this.#failure,
-      })
-    }
+    this.#check()
+  }
+
+  #check(): void {
+    if (this.#failure === undefined) return
+    throw new PolluxError('POLLUX_FILE_INVALID', 'The output cannot be written.', {
+      found: this.#failure.message,
+      cause: this.#failure,
+    })
   }
 
   async #drained(): Promise<void> {
@@ -45,12 +48,17 @@ export class Output {
     }
   }
 
-  /** Resolves when everything was handed to the system. */
+  /**
+   * Resolves when everything was handed to the system, or the reader is gone.
+   * @throws POLLUX_FILE_INVALID as `write` does, for what was written last.
+   */
   async flush(): Promise<void> {
-    if (this.#gone.signal.aborted) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.gone.addEventListener('abort', () => resolve())
-    this.#stream.write('', () => resolve())
-    await promise
+    if (!this.#gone.signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.gone.addEventListener('abort', () => resolve())
+      this.#stream.write('', () => resolve())
+      await promise
+    }
+    this.#check()
   }
 }

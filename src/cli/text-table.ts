@@ -29,7 +29,10 @@ export function textTable(
 const controls = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Makes control characters visible: what a record or an error holds must not steer the terminal. */
-export function escapeControls(text: string, { keepLines = false }: { readonly keepLines?: boolean } = {}): string {
+export function escapeControls(
+  text: string,
+  { keepLines = false }: { readonly keepLines?: boolean } = {},
+): string {
   return text.replace(controls, (control) => {
     if (keepLines && (control === '\n' || control === '\t')) return control
     return `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`

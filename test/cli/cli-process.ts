@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually, within } from '../../src/testing/eventually.ts'
@@ -19,6 +19,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
   /** A process group of its own, as a shell gives each job. */
   readonly detached?: boolean
+  /** A file that takes stdout. */
+  readonly stdout?: number
 }
 
 /** A temporary folder in which `pollux` is run. */
@@ -59,6 +61,16 @@ export class Workplace implements Disposable {
     return started.ended()
   }
 
+  /** Runs a command whose stdout is Linux's device that is always full. */
+  async intoFullDisk(args: readonly string[]): Promise<Ended> {
+    const full = openSync('/dev/full', 'w')
+    try {
+      return await this.start(args, { stdout: full }).ended()
+    } finally {
+      closeSync(full)
+    }
+  }
+
   /** Records of a topic, parsed, in the order of partition and offset. */
   async records(topic: string, ...args: string[]): Promise<Record<string, unknown>[]> {
     const { code, stdout, stderr } = await this.pollux(['consume', topic, ...args])
@@ -85,11 +97,12 @@ export class CliProcess {
   constructor(
     folder: string,
     args: readonly string[],
-    { env = {}, detached = false }: StartOptions,
+    { env = {}, detached = false, stdout = undefined }: StartOptions,
   ) {
     this.child = spawn(process.execPath, [main, ...args], {
       cwd: folder,
       detached,
+      stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
       env: { ...withoutPollux(process.env), NO_COLOR: '1', ...env },
     })
     this.child.stdout?.on('data', (chunk: Buffer) => this.#stdout.push(chunk))

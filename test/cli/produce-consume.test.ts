@@ -226,3 +226,11 @@ test('Looking at what is not there is an error that makes nothing', async () => 
   assert.match(unknown.stderr, /POLLUX_TOPIC_UNKNOWN/)
   assert.match((await place.pollux(['group', 'nobody'])).stderr, /There is no group 'nobody'/)
 })
+
+test('A full disk is an error, not a success', async () => {
+  using place = new Workplace()
+  await place.pollux(['produce', 't', '--file', '-'], lines(10))
+  const { code, stderr } = await place.intoFullDisk(['consume', 't'])
+  assert.equal(code, 1)
+  assert.match(stderr, /The output cannot be written[\s\S]*POLLUX_FILE_INVALID/)
+})

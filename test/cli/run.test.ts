@@ -24,9 +24,7 @@ async function prepared(count: number, module: string, partitions = '2'): Promis
   return place
 }
 
-async function group(
-  place: Workplace,
-): Promise<{
+async function group(place: Workplace): Promise<{
   state: string
   lag: number
   withoutOffset: number

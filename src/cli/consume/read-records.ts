@@ -10,16 +10,20 @@ export interface ReadOptions {
   readonly limit: number
   readonly stop: AbortSignal
   readonly logger: Logger
+  /**
+   * How long nothing may come, while there should be more, until the broker is asked whether it is still there. In
+   * milliseconds. Default 5,000.
+   */
+  readonly idleLimit?: number
   write(records: readonly RawMessage[]): Promise<void>
 }
 
 const pollSize = 500
-/** How long nothing may come, while there should be more, until the broker is asked whether it is still there. */
-const idleLimit = 5_000
+const defaultIdleLimit = 5_000
 
 /** Reads from the positions to the ends, the limit or the stop, whichever comes first. */
 export async function readRecords(options: ReadOptions): Promise<void> {
-  const { broker, positions, limit, stop, write } = options
+  const { broker, positions, limit, stop, idleLimit = defaultIdleLimit, write } = options
   const left = new Map(positions.map(({ partition, offset }) => [partition, offset]))
   const hasMore = (): boolean => unread(options, left).length > 0
   if (positions.length === 0 || !hasMore() || stop.aborted) return
@@ -83,7 +87,7 @@ async function endEarly(options: ReadOptions, left: ReadonlyMap<number, number>)
   )
   options.logger.warn(
     {},
-    `No record came for ${idleLimit / 1_000} s; ended before the end of the log: ${list.join(', ')}. ` +
+    `No record came any more; ended before the end of the log: ${list.join(', ')}. ` +
       'With transactions or compaction the last offsets hold no record.',
   )
 }

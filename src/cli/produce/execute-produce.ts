@@ -96,7 +96,7 @@ export async function executeProduce(invocation: Invocation): Promise<ExitCode> 
     const line =
       invocation.flags['json'] === true
         ? JSON.stringify({ topic, records: count, bytes, seconds, finished: isFinished })
-        : `Wrote ${formatNumber(count)} records (${formatNumber(bytes)} bytes) to ${topic} in ${formatNumber(seconds)} s.`
+        : `Wrote ${formatNumber(count)} ${count === 1 ? 'record' : 'records'} (${formatNumber(bytes)} bytes) to ${topic} in ${formatNumber(seconds)} s.`
     await invocation.output.write(`${line}\n`)
   }
 }

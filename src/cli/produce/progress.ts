@@ -37,10 +37,16 @@ export class Progress {
     const interval = stream.isTTY ? terminalInterval : lineInterval
     if (now() - this.#shown < interval) return
     this.#shown = now()
-    const text = this.#text(records, bytesRead)
-    if (stream.isTTY) stream.write(`\r\u001b[K${text.slice(0, (stream.columns ?? 80) + 16)}`)
-    else stream.write(`${text}\n`)
-    this.#hasBar = stream.isTTY
+    const { bar, text } = this.#parts(records, bytesRead)
+    if (!stream.isTTY) {
+      stream.write(`${text}\n`)
+      return
+    }
+    this.#hasBar = true
+    // A terminal that does not tell its width says 0. A line that is too long would wrap and stay.
+    const width = (stream.columns || 80) - 1
+    const hasRoom = bar !== '' && barWidth + 1 + text.length <= width
+    stream.write(`\r\u001b[K${hasRoom ? `${bar} ` : ''}${text.slice(0, width)}`)
   }
 
   /** Takes the bar away. */
@@ -49,16 +55,14 @@ export class Progress {
     this.#hasBar = false
   }
 
-  #text(records: number, bytesRead: number): string {
-    const { total, stream } = this.#options
+  #parts(records: number, bytesRead: number): { readonly bar: string; readonly text: string } {
+    const { total } = this.#options
     const perSecond = formatNumber(Math.round(records / Math.max(0.001, this.elapsed / 1_000)))
     const counts = `${formatNumber(records)} records, ${perSecond}/s`
-    if (total === undefined || total === 0) return counts
+    if (total === undefined || total === 0) return { bar: '', text: counts }
     const share = Math.min(1, bytesRead / total)
-    const percent = `${Math.floor(share * 100)} %`.padStart(5)
-    if (!stream.isTTY) return `${percent} ${counts}`
     const full = Math.round(share * barWidth)
     const bar = styleText('green', '█'.repeat(full)) + styleText('dim', '░'.repeat(barWidth - full))
-    return `${bar} ${percent} ${counts}`
+    return { bar, text: `${`${Math.floor(share * 100)} %`.padStart(5)} ${counts}` }
   }
 }

@@ -6,10 +6,11 @@ import { Progress } from '../../../src/cli/produce/progress.ts'
 function progress(
   isTTY: boolean,
   total: number | undefined,
+  columns = 80,
 ): { shown: string[]; tell(ms: number, records: number, bytes: number): void; end(): void } {
   const shown: string[] = []
   let now = 0
-  const stream = { isTTY, columns: 80, write: (text: string) => shown.push(text) > 0 }
+  const stream = { isTTY, columns, write: (text: string) => shown.push(text) > 0 }
   const made = new Progress({ total, stream: stream as never, now: () => now })
   return {
     shown,
@@ -42,4 +43,10 @@ test('Elsewhere a plain line comes every ten seconds, without control characters
   tell(10_000, 1_000, 2)
   end()
   assert.deepEqual(shown, ['1,000 records, 100/s\n'])
+})
+
+test('A narrow terminal gets no bar, and no line that wraps', () => {
+  const { shown, tell } = progress(true, 1_000, 20)
+  tell(500, 100_000, 500)
+  assert.deepEqual(shown, ['\r\u001b[K 50 % 100,000 recor'])
 })

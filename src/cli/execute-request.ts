@@ -6,7 +6,7 @@ import { loadConfig } from './settings/load-config.ts'
 import { resolveSettings } from './settings/resolve-settings.ts'
 
 /** Reads the configuration and does what was asked for. */
-export async function execute(
+export async function executeRequest(
   { declaration, args, flags }: Request,
   output: Output,
 ): Promise<ExitCode> {
