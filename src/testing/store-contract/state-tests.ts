@@ -54,10 +54,20 @@ export const stateTests: Readonly<Record<string, StoreTest>> = {
     assert.deepEqual(await probe.loadOne(allBytes), { value: allBytes, version })
   },
 
-  async 'bytes that are not UTF-8, and zero bytes, are kept'(probe) {
-    const key = Buffer.from([0xff, 0x00, 0xc3, 0x28])
-    const version = await probe.put(key, Buffer.from([0x00]), 0)
-    assert.deepEqual(await probe.loadOne(key), { value: Buffer.from([0]), version })
+  async 'bytes that are not UTF-8, and zero bytes, are kept and told apart'(probe) {
+    // Read as UTF-8, the first two would be the same text.
+    const keys = [
+      [0xff, 0xc3, 0x28],
+      [0xfe, 0xc3, 0x28],
+      [0xff, 0x00],
+      [0x00, 0xff],
+    ].map((key) => Buffer.from(key))
+    await probe.committed(keys.map((key) => change(key, key, 0)))
+    const rows = await probe.load(...keys)
+    assert.deepEqual(
+      rows.map(({ value }) => value),
+      keys,
+    )
   },
 
   async 'texts that mean something in SQL are only bytes'(probe) {
