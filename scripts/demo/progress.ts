@@ -32,7 +32,7 @@ export class Progress {
       this.#stream.write(`\r\u001b[K${this.#label}  ${bar}  ${percent} %  ${counts}`)
     } else if (percent - this.#shown >= lineStep) {
       this.#shown = percent - (percent % lineStep)
-      this.#stream.write(`${this.#label}: ${counts}\n`)
+      this.#stream.write(`${this.#label.trimEnd()}: ${counts}\n`)
     }
   }
 
