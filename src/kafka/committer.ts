@@ -57,6 +57,11 @@ export class Committer {
     return result
   }
 
+  /** True while a request is under way. */
+  get isBusy(): boolean {
+    return this.#answer !== undefined
+  }
+
   /** The coordinator answered the request that is under way. */
   answered(answer: Answer): void {
     this.#answer?.(answer)

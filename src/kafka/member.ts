@@ -16,6 +16,8 @@ import type { Wake } from './wake.ts'
 // How long a poll waits for the first record.
 const pollWait = 250
 const disconnectLimit = 10_000
+// How long leaving waits for the answer to a commit.
+const commitLimit = 5_000
 
 /** What a member is made of. */
 export interface MemberParts {
@@ -198,9 +200,10 @@ export class KafkaMember implements GroupMember {
     try {
       if (all.length > 0) this.#consumer.pause(all)
       this.#consumer.unsubscribe()
+      const deadline = performance.now() + commitLimit
       // An assignment may be on its way; it is answered, and then taken back, before we go.
       do await this.#take(100)
-      while (await this.#hasWork())
+      while (await this.#hasWork(deadline))
     } catch (error: unknown) {
       subscription.logger.warn({ error: context.secrets.scrub(String(error)) }, 'Leaving the group met an error')
     }
@@ -214,9 +217,14 @@ export class KafkaMember implements GroupMember {
     this.#parts.left()
   }
 
-  /** True while partitions have to be given up yet; rests a little. */
-  async #hasWork(): Promise<boolean> {
-    if (this.#holdings.count === 0 && !this.#rebalance.isBusy) return false
+  /**
+   * True while partitions have to be given up yet; rests a little. A commit under way is waited for: librdkafka
+   * would not give up the last partition before it, and being closed meanwhile it would go without telling the
+   * group, which then waits for the end of the session.
+   */
+  async #hasWork(deadline: number): Promise<boolean> {
+    const isCommitting = this.#committer.isBusy && performance.now() < deadline
+    if (this.#holdings.count === 0 && !this.#rebalance.isBusy && !isCommitting) return false
     await this.#intake.rest(20)
     return true
   }

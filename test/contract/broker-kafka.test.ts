@@ -9,7 +9,7 @@ brokerContract(
   'kafka',
   async () => ({
     async broker() {
-      const broker = kafka({ brokers })
+      const broker = kafka({ brokers, consumer: { 'heartbeat.interval.ms': 300 } })
       await broker.connect()
       return broker
     },
@@ -26,6 +26,11 @@ brokerContract(
         test: 'headers come back in their order: repeated names, binary, empty and null values',
         reason:
           'the client gives a null header value as an empty one; test/kafka/headers.test.ts checks the rest',
+      },
+      {
+        test: 'a kept partition is delivered while another one’s revoked is still pending',
+        reason:
+          'librdkafka fetches nothing for a member that has a rebalance to answer; what was fetched goes on',
       },
     ],
   },
