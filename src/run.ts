@@ -91,6 +91,9 @@ function obeyAbort(runtime: Runtime, signal: AbortSignal): void {
   runtime.done.then(release, release)
 }
 
+// How long a process that gave up work may take for its own last words after a signal.
+const lastMoment = 500
+
 const signalNames = ['SIGTERM', 'SIGINT'] as const
 
 function obeySignals(runtime: Runtime, logger: Logger): void {
@@ -107,7 +110,11 @@ function obeySignals(runtime: Runtime, logger: Logger): void {
     process.exitCode ??= exitCode
   }
   runtime.done.then(
-    ({ outcome }) => end(outcome === 'drained' ? 0 : 3),
+    ({ outcome }) => {
+      end(outcome === 'drained' ? 0 : 3)
+      // A handler that was left behind may hold the process, by a timer or a socket, for as long as it likes.
+      if (outcome === 'aborted' && received > 0) setTimeout(() => process.exit(), lastMoment).unref()
+    },
     (error: unknown) => {
       end(1)
       if (PolluxError.is(error, 'POLLUX_STOP_TIMEOUT')) forceEnd(error, logger)

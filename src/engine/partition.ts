@@ -69,6 +69,8 @@ export class Partition {
   blocked = 0
   /** Started and neither settled nor given up. */
   inFlight = 0
+  /** Its handlers were told to give up, and those that did not are not waited for. */
+  isLeftBehind = false
   isPaused = false
   /** Since when it has filled its share of the buffer. */
   fullSince: number | undefined

@@ -1,4 +1,4 @@
-import { errorText, type PolluxError } from '../errors.ts'
+import { errorText, PolluxError } from '../errors.ts'
 import type { Broker, BrokerProducer, GroupMember } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
@@ -47,7 +47,11 @@ export class ServiceRun {
   readonly #publisher: Publisher
   readonly #groupCommit: GroupCommit | undefined
   readonly #assignment: Assignment
+  /** Nothing is waited for any more. */
   readonly #stopping = new AbortController()
+  /** A stop was asked for: what is in work is finished, but nobody waits for a store that is away. */
+  readonly #leavingOff = new AbortController()
+  #hasLeftStore = false
   #member: GroupMember | undefined
   #fetcher: Fetcher | undefined
   #offsets: OffsetCommitter | undefined
@@ -150,8 +154,9 @@ export class ServiceRun {
     this.#fetching = this.#fetcher.run().catch((error: unknown) => this.#break(error))
   }
 
-  /** Takes no new messages. */
+  /** Takes no new messages, and waits no longer for a store that cannot be reached. */
   stopFetching(): void {
+    this.#leavingOff.abort()
     this.#fetcher?.close()
   }
 
@@ -167,6 +172,7 @@ export class ServiceRun {
 
   /** Ends all waiting: handlers are told to give up now. */
   hurry(): void {
+    this.#leavingOff.abort()
     this.#stopping.abort()
   }
 
@@ -186,6 +192,13 @@ export class ServiceRun {
   }
 
   async #drainPartitions(partitions: readonly Partition[]): Promise<void> {
+    // Leaving the group gives up once more what stopping has drained: that has had its time.
+    const running = partitions.filter(({ signal }) => !signal.aborted)
+    if (running.length > 0) await this.#finishOrAbort(running)
+    await this.#offsets?.flush()
+  }
+
+  async #finishOrAbort(partitions: readonly Partition[]): Promise<void> {
     const idle = Promise.all(partitions.map((partition) => partition.whenIdle()))
     await this.#within(this.#parts.settings.drainTimeout, idle)
     for (const partition of partitions) {
@@ -196,8 +209,15 @@ export class ServiceRun {
     const grace = new AbortController()
     await Promise.race([idle, pause(this.#parts.clock, abortGrace, grace.signal)])
     grace.abort()
-    this.abandoned += partitions.reduce((sum, { inFlight }) => sum + inFlight, 0)
-    await this.#offsets?.flush()
+    for (const partition of partitions) {
+      this.#abandon(partition, partition.inFlight)
+      partition.isLeftBehind = true
+    }
+  }
+
+  /** Counts what a stop cuts off, once. What a rebalance cuts off is no news at the end. */
+  #abandon({ isLeftBehind, hasEnded }: Partition, messages: number): void {
+    if (this.#leavingOff.signal.aborted && !isLeftBehind && !hasEnded) this.abandoned += messages
   }
 
   async #within(ms: number, work: Promise<unknown>): Promise<void> {
@@ -257,8 +277,8 @@ export class ServiceRun {
   #fail(work: Work, error: Error): void {
     const { partition } = work
     // A handler that gave up because it was told to has not failed: its message is delivered again.
-    if (partition.signal.aborted) {
-      if (!partition.hasEnded) this.abandoned += 1
+    if (partition.signal.aborted || this.#hasLeftStore) {
+      this.#abandon(partition, 1)
     } else if (partition.failure === undefined) {
       partition.failure = error
       partition.close()
@@ -270,40 +290,57 @@ export class ServiceRun {
   }
 
   #break(error: unknown): void {
+    if (this.#hasLeftStore && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')) {
+      this.#logger.warn({ error: errorText(error) }, 'stopping without the store: what it did not take is delivered again')
+      return this.hurry()
+    }
     this.#logger.error({ error: errorText(error) }, 'the service cannot go on')
     this.#parts.failed(error)
     this.hurry()
   }
 
   /**
-   * Drops the work of these partitions and takes them over again. When somebody fenced us, only if the group still
-   * counts them as ours, which a commit that it accepts proves.
+   * Drops the work of these partitions and takes them over again. When somebody fenced us, only those that the group
+   * still counts as ours, which a commit that it accepts proves.
    */
   async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
     const member = this.#member
     if (member === undefined) return
     this.#logger.warn({ partitions: partitions.map(String), isFenced }, 'state was changed by another owner, starting anew')
-    if (isFenced && !(await this.#isOurs(partitions))) {
-      this.#assignment.lost(partitions)
-      return
-    }
-    await this.#assignment.restart(partitions, (positions) => member.seek(positions))
-    if (this.#fetcher?.isClosed === false) member.resume(partitions)
+    const ours = isFenced ? await this.#ours(partitions, member) : partitions
+    if (ours.length === 0) return
+    // A poll that is pending would deliver from the new position as soon as the member has moved there, before the
+    // partition is there again to take it: those records would be passed over.
+    member.pause(ours)
+    await this.#assignment.restart(ours, (positions) => member.seek(positions))
+    if (this.#fetcher?.isClosed === false) member.resume(ours)
   }
 
-  async #isOurs(partitions: readonly Partition[]): Promise<boolean> {
+  /** Those that are ours by the group's word; the others are let go. Asked one by one: one refused says nothing of the rest. */
+  async #ours(partitions: readonly Partition[], member: GroupMember): Promise<readonly Partition[]> {
+    const isOurs = await Promise.all(partitions.map((partition) => this.#isOurs(partition, member)))
+    this.#assignment.lost(partitions.filter((_, index) => isOurs[index] === false))
+    return partitions.filter((_, index) => isOurs[index])
+  }
+
+  async #isOurs(owned: Partition, member: GroupMember): Promise<boolean> {
+    const { topic, partition, durable } = owned
     try {
-      await this.#member?.commit(
-        partitions.map(({ topic, partition, committed, durable }) => ({ topic, partition, offset: committed ?? durable })),
-      )
+      await member.commit([{ topic, partition, offset: durable }])
+      owned.committed = durable
       return true
     } catch {
       return false
     }
   }
 
-  #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
-    const { clock } = this.#parts
-    return withPatience({ clock, logger: this.#logger, signal: this.#stopping.signal }, what, action)
+  async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
+    const { signal } = this.#leavingOff
+    try {
+      return await withPatience({ clock: this.#parts.clock, logger: this.#logger, signal }, what, action)
+    } catch (error) {
+      this.#hasLeftStore ||= signal.aborted && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')
+      throw error
+    }
   }
 }
