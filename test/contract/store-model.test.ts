@@ -8,8 +8,9 @@ import { SqlStore } from '../../src/embedded/pglite/sql-store.ts'
 import type { LedgerRow, OffsetRange, Store, Unit } from '../../src/ports/store.ts'
 import { MemoryStoreData, memoryStore } from '../../src/testing/memory-store.ts'
 
-// Two owners take partitions from each other, load keys, and commit what they know, which may be out of date. A model
-// of two maps says what must come of it. Values and positions are drawn, versions and epochs are the store's own.
+// Two owners take partitions from each other, load keys, and commit what they know, which may be
+// out of date. A model of two maps says what must come of it. Values and positions are drawn,
+// versions and epochs are the store's own.
 
 const topic = 't'
 const partitions = [0, 1, 2]
