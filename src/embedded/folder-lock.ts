@@ -17,16 +17,20 @@ interface Holder {
 
 const sqliteBusy = 5
 
-/** Locks end when their database is closed, and the garbage collector closes what nobody refers to. */
+/**
+ * Locks end when their database is closed, and the garbage collector closes what nobody refers to.
+ */
 const held = new Set<DatabaseSync>()
 
 /**
- * Takes a folder for this process alone, making it where it is missing. `name` tells apart several locks in one folder.
+ * Takes a folder for this process alone, making it where it is missing. `name` tells apart several
+ * locks in one folder.
  *
- * The lock is the operating system's, on the file `<name>.lock`, taken by way of SQLite, which knows how to on each
- * system. The kernel drops it when its process dies, so there is no stale lock to be judged: no pid that was used
- * again, no two processes that both take over, no container in which everybody is pid 1. The file itself stays.
- * `<name>.pid` says who holds it, for the error message only.
+ * The lock is the operating system's, on the file `<name>.lock`, taken by way of SQLite, which
+ * knows how to on each system. The kernel drops it when its process dies, so there is no stale lock
+ * to be judged: no pid that was used again, no two processes that both take over, no container in
+ * which everybody is pid 1. The file itself stays. `<name>.pid` says who holds it, for the error
+ * message only.
  *
  * @throws POLLUX_FOLDER_LOCKED when another process, or another part of this one, has it;
  * POLLUX_FOLDER_INVALID when the folder cannot be written or its file system cannot lock.
@@ -65,7 +69,9 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && (error as { readonly errcode?: unknown }).errcode === sqliteBusy
 }
 
-/** Who holds the lock; undefined in the moment between its taking the lock and its writing the file. */
+/**
+ * Who holds the lock; undefined in the moment between its taking the lock and its writing the file.
+ */
 function readHolder(file: string): Holder | undefined {
   try {
     const { pid, host } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder>

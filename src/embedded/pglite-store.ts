@@ -6,8 +6,8 @@ import { SqlStore } from './pglite/sql-store.ts'
 
 export interface PgliteStoreOptions {
   /**
-   * Where the database lives; made when missing. One process at a time. Default: none, the database is in memory and
-   * gone with the process.
+   * Where the database lives; made when missing. One process at a time. Default: none, the database
+   * is in memory and gone with the process.
    */
   readonly folder?: string
   /** The PostgreSQL schema of the tables. Default `pollux`. */
@@ -17,11 +17,11 @@ export interface PgliteStoreOptions {
 /**
  * A store on PGlite, PostgreSQL inside this process; needs the package `@electric-sql/pglite`.
  *
- * A unit that was committed survives the end of the process, `kill -9` included. It may not survive the end of the
- * machine: PGlite does not wait for the disk. Statements run on the event loop.
+ * A unit that was committed survives the end of the process, `kill -9` included. It may not survive
+ * the end of the machine: PGlite does not wait for the disk. Statements run on the event loop.
  *
- * `open` rejects with POLLUX_DRIVER_MISSING, POLLUX_FOLDER_LOCKED when another process has the folder, and
- * POLLUX_FOLDER_INVALID when the folder's data is damaged or of a newer version.
+ * `open` rejects with POLLUX_DRIVER_MISSING, POLLUX_FOLDER_LOCKED when another process has the
+ * folder, and POLLUX_FOLDER_INVALID when the folder's data is damaged or of a newer version.
  * @throws POLLUX_OPTION_INVALID
  */
 export function pgliteStore(options: PgliteStoreOptions = {}): Store {

@@ -10,13 +10,19 @@ import type {
   Unit,
 } from '../ports/store.ts'
 
-/** What memory stores keep. Give the same one to several stores to let them see each other, or to outlive one. */
+/**
+ * What memory stores keep. Give the same one to several stores to let them see each other, or to
+ * outlive one.
+ */
 export class MemoryStoreData {
   /** By service and partition. */
   readonly ledger: Map<string, LedgerRow> = new Map()
   /** By service and key. */
   readonly states: Map<string, StateRow & { readonly value: Buffer }> = new Map()
-  /** Counts for all keys together, so that a key that is removed and comes back never has an old version again. */
+  /**
+   * Counts for all keys together, so that a key that is removed and comes back never has an old
+   * version again.
+   */
   lastVersion = 0
 }
 

@@ -28,8 +28,8 @@ export interface StoreContractOptions {
 }
 
 /**
- * The contract of the port `Store`, as tests for node:test. Call it in a test file of the adapter. Services have fresh
- * names, so the data may hold anything before, and keeps what the tests wrote.
+ * The contract of the port `Store`, as tests for node:test. Call it in a test file of the adapter.
+ * Services have fresh names, so the data may hold anything before, and keeps what the tests wrote.
  */
 export function storeContract(
   name: string,

@@ -145,7 +145,8 @@ describe('the lock of a folder', () => {
   it('is not held by a process that was given the number of a dead holder', () => {
     const folder = newFolder()
     lockFolder(folder, 'data').release()
-    // What a killed holder leaves behind, with a number that lives again: that of the parent process.
+    // What a killed holder leaves behind, with a number that lives again: that of the parent
+    // process.
     const holder = { pid: process.ppid, host: hostname() }
     writeFileSync(join(folder, 'data.pid'), JSON.stringify(holder))
     lockFolder(folder, 'data').release()

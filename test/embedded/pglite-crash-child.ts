@@ -1,7 +1,8 @@
 import { pgliteStore } from '../../src/embedded/pglite-store.ts'
 
-// Commits units for ever. Says where it starts, and each unit whose commit was answered. Before that it checks what
-// the process before it left: state and ledger tell of the same number of units.
+// Commits units for ever. Says where it starts, and each unit whose commit was answered. Before
+// that it checks what the process before it left: state and ledger tell of the same number of
+// units.
 const [folder = ''] = process.argv.slice(2)
 const service = 'counter'
 const keys = 20

@@ -11,7 +11,10 @@ export interface MigrationTarget {
   readonly storeName: string
 }
 
-/** Brings the tables up to date, each step in a transaction of its own. Several processes may do it at once. */
+/**
+ * Brings the tables up to date, each step in a transaction of its own. Several processes may do it
+ * at once.
+ */
 export async function migrate(
   connection: SqlConnection,
   target: MigrationTarget,

@@ -1,4 +1,7 @@
-/** One step of the tables' history. Never changed once released: the next change is a new step at the end. */
+/**
+ * One step of the tables' history. Never changed once released: the next change is a new step at
+ * the end.
+ */
 export interface Migration {
   readonly number: number
   readonly name: string
@@ -9,7 +12,10 @@ export interface Migration {
 /** The SQLSTATEs that `pollux_commit` raises, which rolls everything back. */
 export const raised = { fenced: 'PX001', conflict: 'PX002' } as const
 
-/** All steps, in order. They live in TypeScript, not in .sql files, so that the compiler alone makes the package. */
+/**
+ * All steps, in order. They live in TypeScript, not in .sql files, so that the compiler alone makes
+ * the package.
+ */
 export const migrations: readonly Migration[] = [
   {
     number: 1,
@@ -20,7 +26,8 @@ export const migrations: readonly Migration[] = [
 
 function tables(schema: string): string[] {
   return [
-    // Room on each page keeps an update on its page, where it needs no index entry and is cleaned without a vacuum.
+    // Room on each page keeps an update on its page, where it needs no index entry and is cleaned
+    // without a vacuum.
     `create table ${schema}.pollux_ledger (
       service text collate "C" not null,
       topic text collate "C" not null,
@@ -30,7 +37,8 @@ function tables(schema: string): string[] {
       settled int8multirange not null default '{}',
       primary key (service, topic, partition)
     ) with (fillfactor = 50)`,
-    // Versions come from one sequence, so that a key that is removed and comes back never has an old version again.
+    // Versions come from one sequence, so that a key that is removed and comes back never has an
+    // old version again.
     `create sequence ${schema}.pollux_state_version`,
     `create table ${schema}.pollux_state (
       service text collate "C" not null,
@@ -43,11 +51,12 @@ function tables(schema: string): string[] {
 }
 
 /**
- * A unit in one call. Rows are locked and written in one order, ledger before state, state by key, so that two units
- * never wait for each other in a circle.
+ * A unit in one call. Rows are locked and written in one order, ledger before state, state by key,
+ * so that two units never wait for each other in a circle.
  *
- * Plans must not depend on statistics, as new tables have none: reads probe the index row by row (lateral), writes
- * go by `on conflict` or by row id, and a plan made while the table fitted one page must not scan it for ever.
+ * Plans must not depend on statistics, as new tables have none: reads probe the index row by row
+ * (lateral), writes go by `on conflict` or by row id, and a plan made while the table fitted one
+ * page must not scan it for ever.
  */
 function commitFunction(schema: string): string {
   return `create function ${schema}.pollux_commit(

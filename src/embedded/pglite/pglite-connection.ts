@@ -10,8 +10,9 @@ import type { Sql, SqlConnection, SqlRow } from './sql.ts'
 const postgresVersion = '18'
 
 /**
- * Opens PGlite: in memory, or in `folder`, where it has `pglite/` (PostgreSQL's data), `pglite.lock` and `pglite.pid`.
- * A new database takes some seconds, as PostgreSQL sets up its catalogue; an existing one less than one.
+ * Opens PGlite: in memory, or in `folder`, where it has `pglite/` (PostgreSQL's data),
+ * `pglite.lock` and `pglite.pid`. A new database takes some seconds, as PostgreSQL sets up its
+ * catalogue; an existing one less than one.
  * @throws POLLUX_DRIVER_MISSING, POLLUX_FOLDER_LOCKED, POLLUX_FOLDER_INVALID
  */
 export async function connectPglite(folder: string | undefined): Promise<SqlConnection> {
@@ -47,8 +48,8 @@ async function loadDriver(): Promise<Driver> {
 async function openFolder(driver: Driver, folder: string): Promise<PGlite> {
   const data = join(folder, 'pglite')
   const marker = join(folder, 'pglite.new')
-  // A process that dies while it makes the database leaves half of one, which cannot be opened. Nothing was ever
-  // committed to it: the marker goes away before the first commit can come.
+  // A process that dies while it makes the database leaves half of one, which cannot be opened.
+  // Nothing was ever committed to it: the marker goes away before the first commit can come.
   if (existsSync(marker)) rmSync(data, { recursive: true, force: true })
   const isNew = !existsSync(data)
   if (isNew) {
@@ -91,14 +92,16 @@ async function create(driver: Driver, data: string): Promise<PGlite> {
   }
 }
 
-/** The write-ahead log may grow this long before it is cut; it is looked at once in a quarter of it. */
+/**
+ * The write-ahead log may grow this long before it is cut; it is looked at once in a quarter of it.
+ */
 const logLimit = 64 * 1024 ** 2
 /** About what a statement adds to the log beside its parameters. */
 const statementBytes = 16 * 1024
 
 /**
- * One PostgreSQL session. PGlite runs one statement at a time and makes the others wait, also for a transaction, so
- * calls may come at once.
+ * One PostgreSQL session. PGlite runs one statement at a time and makes the others wait, also for a
+ * transaction, so calls may come at once.
  */
 class PgliteConnection implements SqlConnection {
   readonly #database: PGlite
@@ -133,7 +136,10 @@ class PgliteConnection implements SqlConnection {
     }
   }
 
-  /** PGlite has none of PostgreSQL's background processes: nobody else cuts the log, or frees dead rows. */
+  /**
+   * PGlite has none of PostgreSQL's background processes: nobody else cuts the log, or frees dead
+   * rows.
+   */
   async #tidy(): Promise<void> {
     this.#unseen = 0
     const [row] = await run(

@@ -1,7 +1,8 @@
 import { PolluxError, shown } from '../../errors.ts'
 import type { OffsetRange } from '../../ports/store.ts'
 
-// Arrays travel as PostgreSQL's array text, written here: drivers differ in how they write arrays, and all pass text.
+// Arrays travel as PostgreSQL's array text, written here: drivers differ in how they write arrays,
+// and all pass text.
 
 /** A `bytea[]`. */
 export function byteaArray(values: readonly (Uint8Array | null)[]): string {

@@ -6,13 +6,14 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-// What passes by itself: connection lost (08), serialization and deadlock (40001, 40P01), out of disk, memory or
-// connections (53), lock timeout (55P03), cancelled, shut down, starting up (57014, 57P01 to 57P05), I/O error (58030).
+// What passes by itself: connection lost (08), serialization and deadlock (40001, 40P01), out of
+// disk, memory or connections (53), lock timeout (55P03), cancelled, shut down, starting up (57014,
+// 57P01 to 57P05), I/O error (58030).
 const passing = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-5]|58030)$/
 
 /**
- * The error for callers. The driver's own error is not its cause: drivers hang the statement's parameters on it, and
- * those are the users' states.
+ * The error for callers. The driver's own error is not its cause: drivers hang the statement's
+ * parameters on it, and those are the users' states.
  */
 export function storeError(store: string, error: unknown): PolluxError {
   if (PolluxError.is(error)) return error

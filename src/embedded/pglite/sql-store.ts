@@ -67,8 +67,9 @@ export class SqlStore implements Store {
     ]
     const bumped = await this.#query(this.#bumpSql(), params)
     const epochs = new Map(bumped.map((row) => [place(row), rows.readInteger(row.epoch)]))
-    // A statement of its own, begun after the bump was committed: it sees all that older owners did commit.
-    // The epoch is the bump's, not this one's: if another owner bumped in between, we must hold the older one.
+    // A statement of its own, begun after the bump was committed: it sees all that older owners did
+    // commit. The epoch is the bump's, not this one's: if another owner bumped in between, we must
+    // hold the older one.
     const found = await this.#query(this.#ledgerSql(), params)
     return found.map((row, index) => ledgerRow(row, partitions[index] as TopicPartition, epochs))
   }

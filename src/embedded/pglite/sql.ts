@@ -1,9 +1,13 @@
-/** A row as the driver gives it. Values are read by `rows.ts`, which knows what the drivers disagree on. */
+/**
+ * A row as the driver gives it. Values are read by `rows.ts`, which knows what the drivers disagree
+ * on.
+ */
 export type SqlRow = Readonly<Record<string, unknown>>
 
 /**
- * As much of a PostgreSQL client as the store needs: one statement with text parameters, outside a transaction or in
- * one. Errors are the driver's own; a database error carries its SQLSTATE in `code`.
+ * As much of a PostgreSQL client as the store needs: one statement with text parameters, outside a
+ * transaction or in one. Errors are the driver's own; a database error carries its SQLSTATE in
+ * `code`.
  */
 export interface Sql {
   query(text: string, params?: readonly (string | null)[]): Promise<readonly SqlRow[]>

@@ -130,7 +130,8 @@ async function conflicts(
   const other = await probe.put('other', 'before', 0)
   await probe.committed([], [progress(row, 5)])
 
-  // The good states stand on both sides of the bad one, in the unit's order and in that of the keys.
+  // The good states stand on both sides of the bad one, in the unit's order and in that of the
+  // keys.
   const unit = [
     change('a', 'x', 0),
     ...states(current),
