@@ -17,10 +17,12 @@ export interface Outcomes {
   finished(work: Work, outputs: readonly OutgoingRecord[]): void
   /** Must not throw. */
   failed(work: Work, error: PolluxError): void
+  /** There is nothing left that could start now. */
+  startedAll(): void
 }
 
 // How long handlers that never wait may hold the event loop before timers, signals and sockets get their turn.
-const longestTurn = 10
+const longestTurn = 20
 
 /** Starts handlers: as many at once as `concurrency` allows, in the order that `Lanes` gives. */
 export class Dispatcher {
@@ -58,10 +60,19 @@ export class Dispatcher {
     this.#isDispatching = true
     while (this.#running < this.#service.options.concurrency && !this.#mustYield()) {
       const work = this.#lanes.next()
-      if (work === undefined) break
+      if (work === undefined) {
+        this.#outcomes.startedAll()
+        break
+      }
       this.#start(work)
     }
     this.#isDispatching = false
+  }
+
+  /** As `dispatch`, from a caller that has a turn of the event loop of its own. */
+  dispatchNow(): void {
+    if (this.#turnStart !== undefined) this.#turnStart = this.#clock.now()
+    this.dispatch()
   }
 
   /** True when the event loop has been ours for too long; dispatching then goes on in the next turn. */

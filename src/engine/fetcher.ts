@@ -7,8 +7,12 @@ import { type Partition, Work } from './partition.ts'
 // More in one go gives the binding and the engine nothing, but delays whatever else waits for the event loop.
 const largestPoll = 1_000
 
-/** How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched. */
+// How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched.
 const patience = 250
+
+// How long a poll waits for the handlers to start what is there. Messages that lie about in memory cost more than those
+// the client has prefetched: they outlive the young generation of the garbage collector.
+const lookahead = 50
 
 /**
  * Polls without pause, however busy the handlers are, and keeps what is fetched within the bounds. A full buffer that
@@ -85,6 +89,7 @@ export class Fetcher {
   release({ partition, bytes }: Work): void {
     partition.buffered -= 1
     partition.bufferedBytes -= bytes
+    if (partition.buffered === 0) partition.fullSince = undefined
     if (this.#wake === undefined && this.#paused === 0) return
     if (this.#fill() >= 0.75) return
     this.#wake?.()
@@ -137,21 +142,42 @@ export class Fetcher {
     return Math.max(1, Math.min(largestPoll, Math.floor(free * this.#bounds.messages), Math.floor(byBytes)))
   }
 
-  /** Waits a while for a full buffer to empty; pauses everything when it does not. */
+  /** All that was fetched is started, so that the next poll need not wait. */
+  startedAll(): void {
+    this.#wake?.()
+  }
+
+  /** Waits a while for messages to be started, or for a full buffer to empty; pauses everything when it stays full. */
   async #makeRoom(): Promise<void> {
-    if (!this.#isAccepting || this.#fill() < 1) return
+    if (!this.#isAccepting) return
+    if (this.#fill() < 1) {
+      if (this.#hasQueued()) await this.#untilWoken(lookahead)
+      return
+    }
+    await this.#untilWoken(patience)
+    if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
+  }
+
+  #hasQueued(): boolean {
+    for (const { queue } of this.#partitions()) if (queue.size > 0) return true
+    return false
+  }
+
+  async #untilWoken(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(patience, resolve)
+      const cancel = this.#clock.after(ms, resolve)
       this.#wake = () => {
         cancel()
         resolve()
       }
     })
     this.#wake = undefined
-    if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
   }
 
-  /** Pauses partitions that have filled their share for longer than a moment. */
+  /**
+   * Pauses partitions that have filled their share for longer than a moment. This looks right after a poll, when a share
+   * may be full for the blink of an eye; a partition that was empty meanwhile starts to count anew.
+   */
   #pauseLasting(): void {
     const partitions = [...this.#partitions()]
     const now = this.#clock.now()

@@ -76,6 +76,7 @@ export class ServiceRun {
         encode: (work, returned) => this.#encode(work, returned),
         finished: (work, outputs) => this.#publishOrSettle(work, outputs),
         failed: (work, error) => this.#fail(work, error),
+        startedAll: () => this.#fetcher?.startedAll(),
       },
     })
     this.#publisher = new Publisher(parts.producer, {
@@ -147,7 +148,7 @@ export class ServiceRun {
       member,
       partitions: () => this.#assignment.all,
       find: this.#assignment.find,
-      accepted: () => this.#dispatcher.dispatch(),
+      accepted: () => this.#dispatcher.dispatchNow(),
       bounds: { messages: settings.bufferMessages, bytes: settings.bufferBytes },
       clock,
     })
