@@ -10,6 +10,7 @@ import { Dispatcher } from './dispatcher.ts'
 import { Fetcher } from './fetcher.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Lanes } from './lanes.ts'
+import { acquireLedger } from './ledger.ts'
 import { OffsetCommitter } from './offset-committer.ts'
 import { encodeOutputs } from './outputs.ts'
 import type { Partition, Work } from './partition.ts'
@@ -103,12 +104,14 @@ export class ServiceRun {
   }
 
   #makeAssignment(store: Store | undefined): Assignment {
-    const { name } = this.#parts.service
+    const { service, broker } = this.#parts
+    const ledger = store && { store, admin: broker.admin, service: service.name, logger: this.#logger }
     return new Assignment(
-      this.#parts.service,
+      service,
       {
         acquire:
-          store && ((partitions) => this.#patiently('acquiring partitions', () => store.acquire(name, partitions))),
+          ledger &&
+          ((partitions) => this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))),
         added: (partition) => this.#added(partition),
         drain: (partitions) => this.#drainPartitions(partitions),
         removed: (partition) => this.#lanes.remove(partition),
