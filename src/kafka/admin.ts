@@ -82,6 +82,9 @@ export class KafkaAdmin implements BrokerAdmin {
   }
 
   async group(name: string): Promise<GroupDescription> {
+    // The offsets first, as that waits until the group's coordinator is there: the native client ends the process when
+    // a group is described before. A cluster has no coordinators until somebody asks for the first.
+    const offsets = await this.#offsets(name)
     const described = await this.#ask(`Group ${name} cannot be described`, async ({ admin }) => {
       const { groups } = await call<{ readonly groups: readonly DriverGroup[] }>((done) =>
         admin.describeGroups([name], { timeout: requestLimit }, done),
@@ -99,7 +102,7 @@ export class KafkaAdmin implements BrokerAdmin {
       host: memberHost,
       partitions: assignment.topicPartitions.map(bare),
     }))
-    return { group: name, state, members, offsets: await this.#offsets(name) }
+    return { group: name, state, members, offsets }
   }
 
   async #offsets(name: string): Promise<readonly Position[]> {

@@ -13,7 +13,7 @@ import type {
 import type { Logger } from '../ports/logger.ts'
 import { type AdminConnection, KafkaAdmin } from './admin.ts'
 import type { ClientConfig, ClientConfigs } from './client-config.ts'
-import { type ConnectedClient, connectClient, type ConnectionContext, disconnectClient } from './connect-client.ts'
+import { type ConnectedClient, connectClient, type ConnectionContext, construct, disconnectClient } from './connect-client.ts'
 import { type Driver, type DriverClient, type DriverConsumer, type DriverProducer, loadDriver } from './driver.ts'
 import { closedError } from './errors.ts'
 import { startPositions } from './lookups.ts'
@@ -139,7 +139,8 @@ export class KafkaBroker implements Broker {
   async #openBase(): Promise<Base> {
     const driver = await loadDriver()
     // Shows what is wrong with any of the settings now, not when the first member joins.
-    new driver.KafkaConsumer(this.#configs.consumer('pollux-check'))
+    construct(() => new driver.KafkaConsumer(this.#configs.consumer('pollux-check')), this.#context)
+    construct(() => new driver.Producer(this.#configs.producer()), this.#context)
     const make = (): DriverProducer => new driver.Producer(this.#configs.admin())
     const { client } = await connectClient(make, this.#context, this.#plain.connectTimeout)
     return { driver, client, admin: driver.AdminClient.createFrom(client) }

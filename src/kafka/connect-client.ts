@@ -56,7 +56,8 @@ export async function connectClient<Client extends DriverClient>(
   }
 }
 
-function construct<Client>(make: () => Client, { secrets }: ConnectionContext): Client {
+/** Makes a client. @throws POLLUX_OPTION_INVALID for a setting that librdkafka refuses. */
+export function construct<Client>(make: () => Client, { secrets }: Pick<ConnectionContext, 'secrets'>): Client {
   try {
     return make()
   } catch (cause: unknown) {

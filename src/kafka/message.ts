@@ -35,9 +35,16 @@ const none: readonly Header[] = []
 function convert(given: DriverMessage['headers']): readonly Header[] {
   if (given === undefined) return none
   const headers: Header[] = []
-  // The driver gives an object of one property for each header.
-  for (const one of given) for (const name in one) headers.push({ name, value: one[name] ?? null })
+  for (const one of given) headers.push(convertHeader(one))
   return headers
+}
+
+/** The driver gives an object of one property for each header. */
+function convertHeader(given: Readonly<Record<string, Buffer>>): Header {
+  const [name] = Object.keys(given)
+  if (name !== undefined) return { name, value: given[name] ?? null }
+  // A header may be called so; the driver's assignment then set the object's prototype instead of a property.
+  return { name: '__proto__', value: Object.getPrototypeOf(given) as Buffer }
 }
 
 /**
