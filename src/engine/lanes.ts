@@ -6,7 +6,8 @@ import { Queue } from './queue.ts'
 export interface Lane {
   readonly key: unknown
   readonly busy: Map<unknown, Lane>
-  readonly waiting: Queue<Work>
+  /** Most lanes have nobody waiting, and there is one for each message: so it is made when the first one comes. */
+  waiting: Queue<Work> | undefined
 }
 
 /**
@@ -75,6 +76,7 @@ export class Lanes {
     // Handlers that return at once leave no lane behind: then nobody needs to look at the key.
     const lane = busy.size === 0 ? undefined : busy.get(this.#keyOf(work))
     if (lane === undefined) return false
+    lane.waiting ??= new Queue()
     lane.waiting.push(work)
     work.partition.blocked += 1
     return true
@@ -84,7 +86,7 @@ export class Lanes {
   enter(work: Work): void {
     if (this.#order === 'none' || work.lane !== undefined) return
     const busy = this.#lanesOf(work.partition)
-    work.lane = { key: this.#keyOf(work), busy, waiting: new Queue() }
+    work.lane = { key: this.#keyOf(work), busy, waiting: undefined }
     busy.set(work.lane.key, work.lane)
   }
 
@@ -93,7 +95,7 @@ export class Lanes {
     const { lane } = work
     if (lane === undefined) return
     work.lane = undefined
-    for (let next = lane.waiting.shift(); next !== undefined; next = lane.waiting.shift()) {
+    for (let next = lane.waiting?.shift(); next !== undefined; next = lane.waiting?.shift()) {
       if (next.partition.isClosed) {
         next.partition.blocked -= 1
         continue
