@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { startCluster } from '../../scripts/kafka/cluster.ts'
+import { startCluster, stopCluster } from '../../scripts/kafka/cluster.ts'
 import { brokerPorts, certificatesFolder, testAccounts, testKeyPassword } from '../../scripts/kafka/layout.ts'
 import { PolluxError } from '../../src/errors.ts'
 import { importDriver } from '../../src/kafka/driver.ts'
@@ -48,6 +48,15 @@ async function goesRound(options: KafkaOptions): Promise<void> {
   } finally {
     await broker.close()
   }
+}
+
+after(() => stopCluster(cluster.port))
+
+/** A token as the test broker takes it: signed by nobody. */
+function unsignedToken(name: string, expiresAt: number): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const iat = Math.floor(Date.now() / 1000) - 1
+  return `${part({ alg: 'none' })}.${part({ sub: name, iat, exp: Math.floor(expiresAt / 1000) })}.`
 }
 
 describe('a connection that cannot be made', () => {
@@ -118,6 +127,33 @@ describe('a connection with an account', () => {
       await goesRound({ brokers: [`127.0.0.1:${saslPort}`], sasl })
     })
   }
+
+  it('works by a token that a function gives', async () => {
+    let asked = 0
+    const sasl: KafkaSasl = {
+      mechanism: 'oauthbearer',
+      async token() {
+        asked += 1
+        const expiresAt = Date.now() + 3_600_000
+        return { value: unsignedToken(username, expiresAt), expiresAt, principal: username }
+      },
+    }
+    await goesRound({ brokers: [`127.0.0.1:${saslPort}`], sasl })
+    assert.ok(asked >= 3, 'each client asks for its own')
+  })
+
+  it('whose token function fails is told why', async () => {
+    const token = async (): Promise<never> => {
+      throw new Error('the token service is away')
+    }
+    const error = await failure({
+      brokers: [`127.0.0.1:${saslPort}`],
+      sasl: { mechanism: 'oauthbearer', token },
+      connectTimeout: '2s',
+    })
+    assert.equal(error.code, 'POLLUX_BROKER_UNREACHABLE')
+    assert.match(error.message, /the token service is away/)
+  })
 
   it('that may do nothing is told what is not allowed', async () => {
     const owner = connection({ brokers: [`127.0.0.1:${plain}`] })
