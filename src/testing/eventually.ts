@@ -38,6 +38,19 @@ export async function eventually<T>(
   }
 }
 
+/**
+ * Looks again and again for a while, as what must not happen needs time to happen. `look` throws when it is wrong.
+ * `duration` in milliseconds; default 250.
+ */
+export async function holds(look: () => void | Promise<void>, duration = 250): Promise<void> {
+  const end = performance.now() + duration
+  do {
+    await look()
+    await pause(10)
+  } while (performance.now() < end)
+  await look()
+}
+
 /** The promise's value, or a rejection after the deadline. */
 export async function within<T>(
   what: string,

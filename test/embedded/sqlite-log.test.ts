@@ -194,6 +194,25 @@ describe('a folder', () => {
     })
   })
 
+  it('a pending poll is woken by what another connection writes', async () => {
+    await inFolder(async (folder) => {
+      await prepare(folder)
+      const [reading, writing] = [embeddedBroker({ folder }), embeddedBroker({ folder })]
+      const producer = await writing.producer()
+      const reader = await reading.reader([{ topic: 't', partition: 0, offset: 1 }])
+      for (let round = 0; round < 5; round += 1) {
+        const pending = reader.poll(1)
+        await producer.send([record(`${round}`)])
+        const records = await within('poll', pending, 5_000)
+        assert.deepEqual(
+          records.map(({ value }) => String(value)),
+          [`${round}`],
+        )
+      }
+      await Promise.all([reading.close(), writing.close()])
+    })
+  })
+
   it('a writer that holds the file is waited for, without holding up this process', async () => {
     await inFolder(async (folder) => {
       await prepare(folder)

@@ -82,7 +82,7 @@ export class ContractCluster {
     return records
   }
 
-  /** Runs when the test is over, before connections are closed; the last one added first. */
+  /** Runs when the test is over, beside the others, before connections are closed. */
   defer(end: () => Promise<unknown>): void {
     this.#ends.push(end)
   }
@@ -96,9 +96,7 @@ export class ContractCluster {
   }
 
   async end(): Promise<void> {
-    for (const end of this.#ends.toReversed()) {
-      await this.within('clean-up of the test', end())
-    }
+    await this.within('clean-up of the test', Promise.all(this.#ends.map((end) => end())))
     await this.within('close', Promise.all(this.#opened.map((broker) => broker.close())))
   }
 }
