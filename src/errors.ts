@@ -7,21 +7,26 @@ export const errorTable = {
   POLLUX_DURATION_INVALID: 'A duration is neither milliseconds nor a text such as "30s".',
   POLLUX_DECODE_FAILED: 'A record’s key or value is not what the topic’s codec expects.',
   POLLUX_ENCODE_FAILED: 'An output’s key or value cannot be encoded by the topic’s codec.',
-  POLLUX_OUTPUT_UNDECLARED: 'A handler returned something that is not a message of a declared output topic.',
+  POLLUX_OUTPUT_UNDECLARED:
+    'A handler returned something that is not a message of a declared output topic.',
   POLLUX_OUTPUT_REFUSED: 'The broker cannot take an output, for example because it is too large.',
   POLLUX_HANDLER_FAILED: 'A handler threw. The partition of the message stops before that message.',
-  POLLUX_STATE_UNAVAILABLE: 'A handler used state where there is none: outside its attempt, or for a message without a key.',
+  POLLUX_STATE_UNAVAILABLE:
+    'A handler used state where there is none: outside its attempt, or for a message without a key.',
   POLLUX_TOPIC_UNKNOWN: 'A topic that a service reads or writes does not exist on the broker.',
   POLLUX_BROKER_UNREACHABLE: 'The broker did not answer in time.',
-  POLLUX_BROKER_REFUSED: 'The broker refused the request: not authorised, fenced, or not supported.',
-  POLLUX_BROKER_CLOSED: 'The broker connection, group member or reader was used after it had been closed.',
+  POLLUX_BROKER_REFUSED:
+    'The broker refused the request: not authorised, fenced, or not supported.',
+  POLLUX_BROKER_CLOSED:
+    'The broker connection, group member or reader was used after it had been closed.',
   POLLUX_OFFSET_UNSAFE: 'A record’s offset is above 2^53 - 1 and would be rounded.',
   POLLUX_OFFSET_RESET: 'A stored position lies outside the log, and the policy is to stop.',
   POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot mend.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
   POLLUX_FOLDER_LOCKED: 'Another process uses this folder.',
   POLLUX_FOLDER_INVALID: 'A folder holds data that this version of Pollux cannot read.',
-  POLLUX_DRIVER_MISSING: 'An optional driver package is not installed, or its native part is not ready.',
+  POLLUX_DRIVER_MISSING:
+    'An optional driver package is not installed, or its native part is not ready.',
   POLLUX_SETTING_REFUSED: 'A Kafka client setting would break a guarantee.',
   POLLUX_STOP_TIMEOUT: 'Stopping took longer than the hard deadline.',
   POLLUX_MODULE_INVALID: 'A module given to the command line cannot be loaded or holds no service.',
@@ -87,7 +92,8 @@ export function errorText(error: unknown): string {
 
 /** A value as an error message shows it: short, with its type, without its content when it is large. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string') return value.length > 60 ? `a text of ${value.length} characters` : `'${value}'`
+  if (typeof value === 'string')
+    return value.length > 60 ? `a text of ${value.length} characters` : `'${value}'`
   if (value === null || value === undefined) return String(value)
   if (typeof value === 'number' || typeof value === 'boolean') return `${value} (${typeof value})`
   if (typeof value === 'bigint') return `${value}n (bigint)`

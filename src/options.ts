@@ -1,4 +1,4 @@
-import { milliseconds, type Duration } from './duration.ts'
+import { type Duration, milliseconds } from './duration.ts'
 import { PolluxError, shown } from './errors.ts'
 
 /**
@@ -23,7 +23,9 @@ interface Declared<Value> {
 }
 
 /** A whole number within bounds. */
-export function integer(given: Declared<number> & { readonly min: number; readonly max: number }): Option<number> {
+export function integer(
+  given: Declared<number> & { readonly min: number; readonly max: number },
+): Option<number> {
   return {
     help: given.help,
     default: given.default,
@@ -65,7 +67,9 @@ export function duration(given: {
 }
 
 /** One of a closed list of words. */
-export function oneOf<const Word extends string>(given: Declared<Word> & { readonly words: readonly Word[] }): Option<Word> {
+export function oneOf<const Word extends string>(
+  given: Declared<Word> & { readonly words: readonly Word[] },
+): Option<Word> {
   return {
     help: given.help,
     default: given.default,
@@ -97,7 +101,9 @@ export function text<Value extends string | undefined>(given: Declared<Value>): 
     shownDefault: given.default ?? 'none',
     expected: 'a text that is not empty, on one line',
     read: (value) =>
-      typeof value === 'string' && value.trim() !== '' && !/[\r\n]/.test(value) ? (value as Value) : undefined,
+      typeof value === 'string' && value.trim() !== '' && !/[\r\n]/.test(value)
+        ? (value as Value)
+        : undefined,
   }
 }
 
@@ -117,7 +123,10 @@ export class Problems {
   throwIfAny(what: string): void {
     if (this.#found.length === 0) return
     const [first = ''] = this.#found
-    const list = this.#found.length === 1 ? first : `\n${this.#found.map((problem) => `  - ${problem}`).join('\n')}`
+    const list =
+      this.#found.length === 1
+        ? first
+        : `\n${this.#found.map((problem) => `  - ${problem}`).join('\n')}`
     throw new PolluxError('POLLUX_OPTION_INVALID', `${what}: ${list}`)
   }
 }
@@ -132,7 +141,8 @@ export function readOptions<Values extends object>(
   const read = {} as { [Name in keyof Values]: Values[Name] }
   for (const name of names) {
     const value = (given as Record<string, unknown>)[name]
-    read[name] = value === undefined ? table[name].default : readOne(name, table[name], value, problems)
+    read[name] =
+      value === undefined ? table[name].default : readOne(name, table[name], value, problems)
   }
   for (const name of Object.keys(given)) {
     if (!(name in table)) problems.add(`${name}: unknown option; known are ${names.join(', ')}`)
@@ -140,7 +150,12 @@ export function readOptions<Values extends object>(
   return read
 }
 
-function readOne<Value>(name: string, option: Option<Value>, value: unknown, problems: Problems): Value {
+function readOne<Value>(
+  name: string,
+  option: Option<Value>,
+  value: unknown,
+  problems: Problems,
+): Value {
   const read = option.read(value)
   if (read !== undefined) return read
   problems.add(`${name}: expected ${option.expected}, found ${shown(value)}`)

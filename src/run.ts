@@ -1,5 +1,5 @@
 import { destination, pino } from 'pino'
-import { ServicesRuntime, type Runtime } from './engine/runtime.ts'
+import { type Runtime, ServicesRuntime } from './engine/runtime.ts'
 import { errorText, PolluxError, shown } from './errors.ts'
 import { Problems, readOptions } from './options.ts'
 import type { Broker } from './ports/broker.ts'
@@ -34,15 +34,29 @@ export interface RunOptions extends RuntimeOptions {
  * @throws POLLUX_OPTION_INVALID listing all that is wrong; POLLUX_BROKER_UNREACHABLE, POLLUX_TOPIC_UNKNOWN and what the
  * store says when starting fails.
  */
-export async function run(services: Service | readonly Service[], options: RunOptions): Promise<Runtime> {
+export async function run(
+  services: Service | readonly Service[],
+  options: RunOptions,
+): Promise<Runtime> {
   const list = Array.isArray(services) ? (services as readonly Service[]) : [services as Service]
-  const { broker, store, logger = defaultLogger(), signals = true, signal, clock = systemClock, ...rest } = options
+  const {
+    broker,
+    store,
+    logger = defaultLogger(),
+    signals = true,
+    signal,
+    clock = systemClock,
+    ...rest
+  } = options
   const problems = new Problems()
   checkServices(list, store, problems)
-  if (broker === undefined) problems.add('broker: expected embeddedBroker() or kafka({…}), found undefined')
+  if (broker === undefined)
+    problems.add('broker: expected embeddedBroker() or kafka({…}), found undefined')
   const settings = readOptions(runtimeOptions, rest, problems)
   if (settings.stopTimeout <= settings.drainTimeout) {
-    problems.add(`stopTimeout: expected more than drainTimeout (${settings.drainTimeout} ms), found ${settings.stopTimeout} ms`)
+    problems.add(
+      `stopTimeout: expected more than drainTimeout (${settings.drainTimeout} ms), found ${settings.stopTimeout} ms`,
+    )
   }
   problems.throwIfAny('The services cannot run')
   const runtime = new ServicesRuntime({ services: list, broker, store, settings, clock, logger })
@@ -53,7 +67,11 @@ export async function run(services: Service | readonly Service[], options: RunOp
   return runtime
 }
 
-function checkServices(services: readonly Service[], store: Store | undefined, problems: Problems): void {
+function checkServices(
+  services: readonly Service[],
+  store: Store | undefined,
+  problems: Problems,
+): void {
   if (services.length === 0) problems.add('services: expected at least one, found none')
   const names = new Set<string>()
   for (const service of services) {
@@ -64,7 +82,9 @@ function checkServices(services: readonly Service[], store: Store | undefined, p
     if (names.has(service.name)) problems.add(`services: '${service.name}' is there twice`)
     names.add(service.name)
     if (service.state !== undefined && store === undefined) {
-      problems.add(`store: expected one, as the service '${service.name}' declares state; found none`)
+      problems.add(
+        `store: expected one, as the service '${service.name}' declares state; found none`,
+      )
     }
   }
 }
@@ -113,7 +133,8 @@ function obeySignals(runtime: Runtime, logger: Logger): void {
     ({ outcome }) => {
       end(outcome === 'drained' ? 0 : 3)
       // A handler that was left behind may hold the process, by a timer or a socket, for as long as it likes.
-      if (outcome === 'aborted' && received > 0) setTimeout(() => process.exit(), lastMoment).unref()
+      if (outcome === 'aborted' && received > 0)
+        setTimeout(() => process.exit(), lastMoment).unref()
     },
     (error: unknown) => {
       end(1)

@@ -1,6 +1,6 @@
 import type { Codec } from './codecs/codec.ts'
 import { shown } from './errors.ts'
-import { integer, oneOf, type OptionTable, Problems, readOptions } from './options.ts'
+import { integer, type OptionTable, oneOf, Problems, readOptions } from './options.ts'
 import type { Logger } from './ports/logger.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from './topic.ts'
 
@@ -28,7 +28,11 @@ export interface StatefulContext<S, Input> extends HandlerContext {
 }
 
 /** What a handler may return: messages of declared output topics, or nothing. */
-export type Outputs<O extends AnyTopic> = OutputMessage<O> | readonly OutputMessage<O>[] | undefined | void
+export type Outputs<O extends AnyTopic> =
+  | OutputMessage<O>
+  | readonly OutputMessage<O>[]
+  | undefined
+  | void
 
 /** How messages may overtake each other; see `serviceOptions`. */
 export type Order = 'key' | 'partition' | 'none'
@@ -106,12 +110,16 @@ export function defineService<
   const problems = new Problems()
   const { inputs, outputs = [], state, handle, ...rest } = definition
   if (typeof name !== 'string' || !legalName.test(name)) {
-    problems.add(`name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`)
+    problems.add(
+      `name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`,
+    )
   }
-  if (typeof handle !== 'function') problems.add(`handle: expected a function, found ${shown(handle)}`)
+  if (typeof handle !== 'function')
+    problems.add(`handle: expected a function, found ${shown(handle)}`)
   checkTopics('inputs', inputs, problems)
   checkTopics('outputs', outputs, problems)
-  if (Array.isArray(inputs) && inputs.length === 0) problems.add('inputs: expected at least one topic, found none')
+  if (Array.isArray(inputs) && inputs.length === 0)
+    problems.add('inputs: expected at least one topic, found none')
   const options = readOptions(serviceOptions, rest, problems)
   if (state !== undefined && options.order !== 'key') {
     problems.add(`order: expected 'key' since the service declares state, found '${options.order}'`)
@@ -128,7 +136,8 @@ export function defineService<
 }
 
 function checkTopics(what: string, topics: unknown, problems: Problems): void {
-  if (!Array.isArray(topics)) return problems.add(`${what}: expected an array of topics, found ${shown(topics)}`)
+  if (!Array.isArray(topics))
+    return problems.add(`${what}: expected an array of topics, found ${shown(topics)}`)
   const seen = new Set<string>()
   for (const topic of topics as Partial<AnyTopic>[]) {
     if (typeof topic?.name !== 'string' || topic.value === undefined) {

@@ -1,10 +1,12 @@
 import { bytes } from './codecs/bytes.ts'
-import { nullable, type Codec } from './codecs/codec.ts'
+import { type Codec, nullable } from './codecs/codec.ts'
 import { PolluxError, shown } from './errors.ts'
 import type { Message } from './message.ts'
 
 /** Headers of an output: a value is text or bytes; a list repeats the name. */
-export type OutputHeaders = Readonly<Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>>
+export type OutputHeaders = Readonly<
+  Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>
+>
 
 /** What `topic.message(…)` takes. */
 export interface OutputFields<K, V> {
@@ -30,7 +32,9 @@ export interface Topic<Name extends string, K, V, KeyInput = K, ValueInput = V> 
   readonly value: Codec<V, ValueInput>
   readonly create: TopicCreation
   /** A message for this topic, to be returned by a handler that declares the topic as an output. */
-  message(fields: OutputFields<KeyInput, ValueInput>): OutputMessage<Topic<Name, K, V, KeyInput, ValueInput>>
+  message(
+    fields: OutputFields<KeyInput, ValueInput>,
+  ): OutputMessage<Topic<Name, K, V, KeyInput, ValueInput>>
 }
 
 /** Any topic. Method parameters are compared loosely here on purpose: this type is for lists of topics. */
@@ -71,7 +75,10 @@ export function topic<
   ValueInput,
   K = Buffer | null,
   KeyInput = Uint8Array | null,
->(name: Name, options: TopicOptions<K, V, KeyInput, ValueInput>): Topic<Name, K, V, KeyInput, ValueInput> {
+>(
+  name: Name,
+  options: TopicOptions<K, V, KeyInput, ValueInput>,
+): Topic<Name, K, V, KeyInput, ValueInput> {
   checkTopicName(name)
   const declared: Topic<Name, K, V, KeyInput, ValueInput> = {
     name,

@@ -11,7 +11,20 @@ test('a duration is milliseconds, or a number with a unit', () => {
 })
 
 test('everything else is refused, with what was found', () => {
-  for (const wrong of ['10 seconds', '10', '', 's', '-1s', '1e3s', -1, Number.NaN, Number.POSITIVE_INFINITY, null, {}, 1n]) {
+  for (const wrong of [
+    '10 seconds',
+    '10',
+    '',
+    's',
+    '-1s',
+    '1e3s',
+    -1,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    null,
+    {},
+    1n,
+  ]) {
     assert.throws(
       () => milliseconds(wrong as never),
       (error) => PolluxError.is(error, 'POLLUX_DURATION_INVALID'),

@@ -8,7 +8,8 @@ export const bytes: Codec<Buffer, Uint8Array> = {
   decode: (value) => value,
   encode(value) {
     if (Buffer.isBuffer(value)) return value
-    if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    if (value instanceof Uint8Array)
+      return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     throw new PolluxError('POLLUX_ENCODE_FAILED', 'The codec bytes takes bytes only.', {
       expected: 'a Buffer or Uint8Array',
       found: shown(value),

@@ -12,8 +12,16 @@ export function parseExactly(text: string): unknown {
   return suspicious.test(text) ? JSON.parse(text, refuseRounded) : JSON.parse(text)
 }
 
-function refuseRounded(key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value === 'number' && context?.source !== undefined && isRounded(context.source, value)) {
+function refuseRounded(
+  key: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
+  if (
+    typeof value === 'number' &&
+    context?.source !== undefined &&
+    isRounded(context.source, value)
+  ) {
     throw new PolluxError('POLLUX_DECODE_FAILED', `The number at '${key}' would be rounded.`, {
       expected: 'a number that a double holds exactly',
       found: `${context.source.slice(0, 60)}, which would become ${value}`,

@@ -21,7 +21,8 @@ export function json<Schema extends StandardSchemaV1>(
   options: JsonOptions = {},
 ): Codec<StandardSchemaV1.InferOutput<Schema>, StandardSchemaV1.InferInput<Schema>> {
   const { validate } = schema['~standard']
-  const parse = options.numbers === 'double' ? (text: string): unknown => JSON.parse(text) : parseExactly
+  const parse =
+    options.numbers === 'double' ? (text: string): unknown => JSON.parse(text) : parseExactly
   return {
     name: 'json',
     nullable: false,
@@ -55,7 +56,9 @@ function parsed(bytes: Buffer, parse: (text: string) => unknown): unknown {
 }
 
 function described(issue: StandardSchemaV1.Issue): string {
-  const path = issue.path?.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+  const path = issue.path
+    ?.map((part) => String(typeof part === 'object' ? part.key : part))
+    .join('.')
   return path === undefined || path === '' ? issue.message : `${path}: ${issue.message}`
 }
 

@@ -1,16 +1,16 @@
 export {
-  brokerContract,
   type BrokerContractOptions,
   type BrokerSetup,
+  brokerContract,
   type ContractSkip,
 } from './broker-contract.ts'
 export { eventually, type WaitOptions, within } from './eventually.ts'
 export { ManualClock } from './manual-clock.ts'
-export { memoryStore, MemoryStoreData } from './memory-store.ts'
+export { MemoryStoreData, memoryStore } from './memory-store.ts'
 export {
-  storeContract,
   type StoreContractOptions,
   type StoreContractSkip,
   type StoreSetup,
+  storeContract,
 } from './store-contract.ts'
-export { testRuntime, type TestRuntime, type TestRuntimeOptions } from './test-runtime.ts'
+export { type TestRuntime, type TestRuntimeOptions, testRuntime } from './test-runtime.ts'

@@ -7,7 +7,7 @@ import type { Message, RawMessage } from '../message.ts'
 import type { Broker } from '../ports/broker.ts'
 import { silent } from '../ports/logger.ts'
 import type { Store } from '../ports/store.ts'
-import { run, type RunOptions } from '../run.ts'
+import { type RunOptions, run } from '../run.ts'
 import type { Service } from '../service.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from '../topic.ts'
 import { eventually } from './eventually.ts'
@@ -62,7 +62,13 @@ export async function testRuntime(
   })
   // A failure is told by `settled` and `stop`; a test that calls neither shall not be torn down by it.
   runtime.done.catch(() => {})
-  return new InMemoryRuntime(Array.isArray(services) ? services : [services], runtime, broker, store, clock)
+  return new InMemoryRuntime(
+    Array.isArray(services) ? services : [services],
+    runtime,
+    broker,
+    store,
+    clock,
+  )
 }
 
 class InMemoryRuntime implements TestRuntime {
@@ -72,7 +78,13 @@ class InMemoryRuntime implements TestRuntime {
   readonly #services: readonly Service[]
   readonly #runtime: Runtime
 
-  constructor(services: readonly Service[], runtime: Runtime, broker: Broker, store: Store, clock: ManualClock) {
+  constructor(
+    services: readonly Service[],
+    runtime: Runtime,
+    broker: Broker,
+    store: Store,
+    clock: ManualClock,
+  ) {
     this.#services = services
     this.#runtime = runtime
     this.broker = broker
@@ -103,14 +115,19 @@ class InMemoryRuntime implements TestRuntime {
 
   /** Positions are read before the ends: equal means that nothing was left when the ends were read. */
   async #isSettled(): Promise<boolean> {
-    const groups = await Promise.all(this.#services.map(({ name }) => this.broker.admin.group(name)))
+    const groups = await Promise.all(
+      this.#services.map(({ name }) => this.broker.admin.group(name)),
+    )
     const ranges = await Promise.all(
       this.#services.map(({ inputs }) => this.broker.admin.ranges(inputs.map(({ name }) => name))),
     )
     return ranges.every((partitions, index) =>
       partitions.every(({ topic, partition, latest }) =>
         groups[index]?.offsets.some(
-          (committed) => committed.topic === topic && committed.partition === partition && committed.offset === latest,
+          (committed) =>
+            committed.topic === topic &&
+            committed.partition === partition &&
+            committed.offset === latest,
         ),
       ),
     )
@@ -118,13 +135,17 @@ class InMemoryRuntime implements TestRuntime {
 
   async messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]> {
     const records = await this.#records(topic)
-    const messages: Message[] = await Promise.all(records.map(async (record) => decodeMessage(record, topic)))
+    const messages: Message[] = await Promise.all(
+      records.map(async (record) => decodeMessage(record, topic)),
+    )
     return messages as MessageOf<T>[]
   }
 
   async #records({ name }: AnyTopic): Promise<RawMessage[]> {
     const ranges = await this.broker.admin.ranges([name])
-    const reader = await this.broker.reader(ranges.map(({ topic, partition, earliest }) => ({ topic, partition, offset: earliest })))
+    const reader = await this.broker.reader(
+      ranges.map(({ topic, partition, earliest }) => ({ topic, partition, offset: earliest })),
+    )
     const wanted = ranges.reduce((sum, { earliest, latest }) => sum + latest - earliest, 0)
     const records: RawMessage[] = []
     try {

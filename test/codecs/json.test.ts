@@ -19,19 +19,34 @@ test('whatever JSON can hold comes back as it was', () => {
 })
 
 test('a number that a double would round is refused, with the place and what it would become', () => {
-  assert.throws(() => decode('{"id":9007199254740993}'), refusal(/'id'.*9007199254740993.*9007199254740992/))
+  assert.throws(
+    () => decode('{"id":9007199254740993}'),
+    refusal(/'id'.*9007199254740993.*9007199254740992/),
+  )
   assert.throws(() => decode('{"price":0.1234567890123456789}'), refusal(/price/))
   assert.throws(() => decode('{"a":[1e400]}'), refusal(/1e400/))
   assert.throws(() => decode('{"a":1e-400}'), refusal(/1e-400/))
 })
 
 test('numbers that a double holds are taken in any notation', () => {
-  const texts = ['9007199254740991', '1.10', '100000000000000000000', '1E3', '-0', '0.1', '123456789012345680000', '1.7976931348623157e308']
+  const texts = [
+    '9007199254740991',
+    '1.10',
+    '100000000000000000000',
+    '1E3',
+    '-0',
+    '0.1',
+    '123456789012345680000',
+    '1.7976931348623157e308',
+  ]
   for (const text of texts) assert.equal(decode(text), Number(text), text)
 })
 
 test('digits inside of texts are no numbers', () => {
-  assert.deepEqual(decode('{"code":"12345678901234567890","x":"1e999"}'), { code: '12345678901234567890', x: '1e999' })
+  assert.deepEqual(decode('{"code":"12345678901234567890","x":"1e999"}'), {
+    code: '12345678901234567890',
+    x: '1e999',
+  })
 })
 
 test('a decimal is refused exactly when its double stands for another decimal', () => {
@@ -74,7 +89,14 @@ test('what does not match the schema is refused with every issue and its path', 
 })
 
 test('any Standard Schema will do, and its output is what a handler gets', () => {
-  const codec = json(v.object({ at: v.pipe(v.string(), v.transform((text) => text.length)) }))
+  const codec = json(
+    v.object({
+      at: v.pipe(
+        v.string(),
+        v.transform((text) => text.length),
+      ),
+    }),
+  )
   assert.deepEqual(codec.decode(Buffer.from('{"at":"four"}')), { at: 4 })
 })
 
@@ -86,7 +108,10 @@ test('a schema that checks asynchronously gives a promise', async () => {
 
 test('values that JSON would falsify are not encoded', () => {
   for (const value of [Number.NaN, { a: [Number.POSITIVE_INFINITY] }, undefined, 1n, () => 1]) {
-    assert.throws(() => anything.encode(value), (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED'))
+    assert.throws(
+      () => anything.encode(value),
+      (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED'),
+    )
   }
   assert.equal(anything.encode({ a: null, b: 'null' }).toString(), '{"a":null,"b":"null"}')
 })

@@ -25,7 +25,11 @@ test('any bytes that are not UTF-8 are refused, all others are taken', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 8 }), (raw) => {
       if (isUtf8(raw)) assert.ok(text.encode(text.decode(Buffer.from(raw)) as string).equals(raw))
-      else assert.throws(() => text.decode(Buffer.from(raw)), (error) => PolluxError.is(error, 'POLLUX_DECODE_FAILED'))
+      else
+        assert.throws(
+          () => text.decode(Buffer.from(raw)),
+          (error) => PolluxError.is(error, 'POLLUX_DECODE_FAILED'),
+        )
     }),
   )
 })

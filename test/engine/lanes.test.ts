@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bytes, topic } from '../../src/index.ts'
 import { Lanes } from '../../src/engine/lanes.ts'
 import { Partition, Work } from '../../src/engine/partition.ts'
+import { bytes, topic } from '../../src/index.ts'
 import type { Order } from '../../src/service.ts'
 
 const numbers = topic('numbers', { value: bytes })
@@ -47,7 +47,8 @@ const offsets = (works: readonly Work[]): number[] => works.map(({ offset }) => 
 test('messages of a key wait for each other, other keys go on', () => {
   const partition = partitionOf(0)
   const lanes = lanesWith('key', [partition])
-  for (const [offset, key] of ['a', 'a', 'b', 'a'].entries()) partition.queue.push(work(partition, offset, key))
+  for (const [offset, key] of ['a', 'a', 'b', 'a'].entries())
+    partition.queue.push(work(partition, offset, key))
   const first = takeAll(lanes)
   assert.deepEqual(offsets(first), [0, 2])
   assert.equal(partition.blocked, 2)
@@ -83,14 +84,16 @@ test('without order everything may start', () => {
 test('records without a key keep the order of their partition', () => {
   const partition = partitionOf(0)
   const lanes = lanesWith('key', [partition])
-  for (const [offset, key] of [null, 'a', null].entries()) partition.queue.push(work(partition, offset, key))
+  for (const [offset, key] of [null, 'a', null].entries())
+    partition.queue.push(work(partition, offset, key))
   assert.deepEqual(offsets(takeAll(lanes)), [0, 1])
 })
 
 test('a partition with a long backlog does not keep the others waiting', () => {
   const [busy, quiet] = [partitionOf(0), partitionOf(1)]
   const lanes = lanesWith('key', [busy, quiet])
-  for (let offset = 0; offset < 1_000; offset += 1) busy.queue.push(work(busy, offset, `k${offset}`))
+  for (let offset = 0; offset < 1_000; offset += 1)
+    busy.queue.push(work(busy, offset, `k${offset}`))
   quiet.queue.push(work(quiet, 0, 'q'))
   const firstTwo = [lanes.next(), lanes.next()]
   assert.ok(firstTwo.some((next) => next?.partition === quiet))
@@ -114,38 +117,55 @@ test('messages of a closed partition are not started, those that wait behind the
 })
 
 test('whatever is interleaved, each message starts once, in the order of its key, one of a key at a time', () => {
-  const messages = fc.array(fc.record({ partition: fc.nat(2), key: fc.constantFrom('a', 'b', 'c', null) }), { maxLength: 80 })
+  const messages = fc.array(
+    fc.record({ partition: fc.nat(2), key: fc.constantFrom('a', 'b', 'c', null) }),
+    { maxLength: 80 },
+  )
   fc.assert(
-    fc.property(messages, fc.array(fc.nat(20)), fc.constantFrom<Order[]>('key', 'partition'), (input, choices, order) => {
-      const partitions = [0, 1, 2].map(partitionOf)
-      const lanes = lanesWith(order, partitions)
-      for (const [offset, { partition: index, key }] of input.entries()) {
-        const partition = partitions[index]
-        assert.ok(partition)
-        partition.queue.push(work(partition, offset, key))
-      }
-      const running: Work[] = []
-      const started: Work[] = []
-      const laneOf = ({ partition, raw }: Work): string =>
-        `${partition.partition} ${order === 'key' && raw.key !== null ? raw.key.toString() : ''}`
-      for (let step = 0; started.length < input.length || running.length > 0; step += 1) {
-        const next = (choices[step % (choices.length || 1)] ?? 0) % 2 === 0 || running.length === 0 ? lanes.next() : undefined
-        if (next === undefined) {
-          const [done] = running.splice((choices[step % (choices.length || 1)] ?? 0) % running.length, 1)
-          assert.ok(done, 'something runs when nothing may start')
-          lanes.leave(done)
-          continue
+    fc.property(
+      messages,
+      fc.array(fc.nat(20)),
+      fc.constantFrom<Order[]>('key', 'partition'),
+      (input, choices, order) => {
+        const partitions = [0, 1, 2].map(partitionOf)
+        const lanes = lanesWith(order, partitions)
+        for (const [offset, { partition: index, key }] of input.entries()) {
+          const partition = partitions[index]
+          assert.ok(partition)
+          partition.queue.push(work(partition, offset, key))
         }
-        assert.ok(!running.some((other) => laneOf(other) === laneOf(next)))
-        lanes.enter(next)
-        running.push(next)
-        started.push(next)
-      }
-      assert.equal(new Set(started).size, input.length)
-      for (const lane of new Set(started.map(laneOf))) {
-        const inLane = offsets(started.filter((one) => laneOf(one) === lane))
-        assert.deepEqual(inLane, inLane.toSorted((a, b) => a - b))
-      }
-    }),
+        const running: Work[] = []
+        const started: Work[] = []
+        const laneOf = ({ partition, raw }: Work): string =>
+          `${partition.partition} ${order === 'key' && raw.key !== null ? raw.key.toString() : ''}`
+        for (let step = 0; started.length < input.length || running.length > 0; step += 1) {
+          const next =
+            (choices[step % (choices.length || 1)] ?? 0) % 2 === 0 || running.length === 0
+              ? lanes.next()
+              : undefined
+          if (next === undefined) {
+            const [done] = running.splice(
+              (choices[step % (choices.length || 1)] ?? 0) % running.length,
+              1,
+            )
+            assert.ok(done, 'something runs when nothing may start')
+            lanes.leave(done)
+            continue
+          }
+          assert.ok(!running.some((other) => laneOf(other) === laneOf(next)))
+          lanes.enter(next)
+          running.push(next)
+          started.push(next)
+        }
+        assert.equal(new Set(started).size, input.length)
+        for (const lane of new Set(started.map(laneOf))) {
+          const inLane = offsets(started.filter((one) => laneOf(one) === lane))
+          assert.deepEqual(
+            inLane,
+            inLane.toSorted((a, b) => a - b),
+          )
+        }
+      },
+    ),
   )
 })

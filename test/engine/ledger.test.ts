@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bytes, defineService, PolluxError, text, topic } from '../../src/index.ts'
 import { embeddedBroker } from '../../src/embedded/index.ts'
+import { bytes, defineService, PolluxError, text, topic } from '../../src/index.ts'
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 
-const input = topic('input', { key: text, value: bytes, create: { partitions: 1, config: { 'pollux.retention.records': '5' } } })
+const input = topic('input', {
+  key: text,
+  value: bytes,
+  create: { partitions: 1, config: { 'pollux.retention.records': '5' } },
+})
 const count = defineService('count', {
   inputs: [input],
   state: text,
@@ -34,7 +38,12 @@ test('a service starts where its store says, whatever the group has', async () =
   }
   // A crash between the store's commit and the group's leaves the group behind; here it is put there.
   const member = await broker.join(
-    { group: 'count', topics: ['input'], start: 'earliest', logger: { debug() {}, info() {}, warn() {}, error() {} } },
+    {
+      group: 'count',
+      topics: ['input'],
+      start: 'earliest',
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    },
     { assigned: async () => [], revoked: async () => {}, lost() {} },
   )
   await member.poll(1).then(() => member.commit([{ topic: 'input', partition: 0, offset: 0 }]))
@@ -52,7 +61,10 @@ test('a ledger ahead of its log stops the service instead of skipping records', 
     await runtime.send(message, message)
     await runtime.settled()
   }
-  await using runtime = await testRuntime(count, { store, broker: embeddedBroker({ clock: new ManualClock() }) })
+  await using runtime = await testRuntime(count, {
+    store,
+    broker: embeddedBroker({ clock: new ManualClock() }),
+  })
   await assert.rejects(runtime.settled(), (error) => {
     assert.ok(PolluxError.is(error, 'POLLUX_OFFSET_RESET'), String(error))
     assert.match(error.message, /input\/0.*up to 0.*found 2|Found 2/i)
@@ -68,13 +80,28 @@ test('records that retention took are named, and reading goes on at the first th
     await runtime.settled()
     const producer = await broker.producer()
     await runtime.stop()
-    const record = { topic: 'input', partition: 0, key: Buffer.from('k'), value: Buffer.from('v'), headers: [], timestamp: undefined }
+    const record = {
+      topic: 'input',
+      partition: 0,
+      key: Buffer.from('k'),
+      value: Buffer.from('v'),
+      headers: [],
+      timestamp: undefined,
+    }
     await producer.send(Array.from({ length: 8 }, () => record))
   }
   const warnings: object[] = []
-  const logger = { debug() {}, info() {}, warn: (fields: object) => void warnings.push(fields), error() {} }
+  const logger = {
+    debug() {},
+    info() {},
+    warn: (fields: object) => void warnings.push(fields),
+    error() {},
+  }
   await using runtime = await testRuntime(count, { broker, store, logger })
   await runtime.settled()
   assert.equal(await runtime.state(count, 'k'), '6')
-  assert.ok(warnings.some((fields) => 'missed' in fields && fields.missed === 3), JSON.stringify(warnings))
+  assert.ok(
+    warnings.some((fields) => 'missed' in fields && fields.missed === 3),
+    JSON.stringify(warnings),
+  )
 })

@@ -4,14 +4,12 @@ import fc from 'fast-check'
 import { isInRanges, OffsetTracker, type Tracked } from '../../src/engine/offsets.ts'
 
 /** Fetched offsets with gaps, and the order in which they settle. */
-const histories = fc
-  .uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 300 })
-  .chain((offsets) =>
-    fc.record({
-      offsets: fc.constant(offsets.toSorted((a, b) => a - b)),
-      order: fc.shuffledSubarray(offsets.map((_, index) => index)),
-    }),
-  )
+const histories = fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 300 }).chain((offsets) =>
+  fc.record({
+    offsets: fc.constant(offsets.toSorted((a, b) => a - b)),
+    order: fc.shuffledSubarray(offsets.map((_, index) => index)),
+  }),
+)
 
 test('the position never passes a record that is not settled, and reaches the end when all are', () => {
   fc.assert(
@@ -43,10 +41,17 @@ test('position and ranges together tell exactly which records are settled', () =
       }
       const ranges = tracker.settledAbove()
       for (const { offset, settled } of entries) {
-        assert.equal(offset < tracker.position || isInRanges(offset, ranges), settled, `offset ${offset}`)
+        assert.equal(
+          offset < tracker.position || isInRanges(offset, ranges),
+          settled,
+          `offset ${offset}`,
+        )
       }
       for (const [index, { from }] of ranges.entries()) {
-        assert.ok(from > (ranges[index - 1]?.to ?? tracker.position), 'ranges ascend and do not touch')
+        assert.ok(
+          from > (ranges[index - 1]?.to ?? tracker.position),
+          'ranges ascend and do not touch',
+        )
       }
     }),
   )
