@@ -123,9 +123,17 @@ function move(giver: Load, taker: Load): void {
     (giver.had.has(partitionKey(partition)) ? 0 : 1e9) +
     count(giver, partition.topic) -
     count(taker, partition.topic)
-  const [best] = [...giver.parts.values()]
-    .filter(({ topic }) => taker.topics.has(topic))
-    .toSorted((one, other) => rank(other) - rank(one) || comparePartitions(other, one))
+  let best: TopicPartition | undefined
+  let bestRank = Number.NEGATIVE_INFINITY
+  for (const partition of giver.parts.values()) {
+    if (!taker.topics.has(partition.topic)) continue
+    const own = rank(partition)
+    if (best !== undefined && own < bestRank) continue
+    // Of equals the last by name goes, so that the answer does not hang on any order.
+    if (best !== undefined && own === bestRank && comparePartitions(partition, best) < 0) continue
+    best = partition
+    bestRank = own
+  }
   if (best === undefined) return
   giver.parts.delete(partitionKey(best))
   giver.counts.set(best.topic, count(giver, best.topic) - 1)

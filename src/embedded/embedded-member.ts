@@ -210,21 +210,17 @@ export class EmbeddedMember implements GroupMember {
   }
 
   async #takeSteps(): Promise<void> {
-    for (;;) {
-      // No await between finding nothing to do and saying so: a change in between would go unseen.
-      const step = this.#leaving === undefined ? this.#nextStep() : undefined
-      if (step === undefined) {
-        this.#isStepping = false
-        return
-      }
-      try {
+    try {
+      for (;;) {
+        // No await between finding nothing to do and saying so: a change in between would go unseen.
+        const step = this.#leaving === undefined ? this.#nextStep() : undefined
+        if (step === undefined) break
         await step()
-      } catch (error: unknown) {
-        this.#fail(error)
-        this.#isStepping = false
-        return
       }
+    } catch (error: unknown) {
+      this.#fail(error)
     }
+    this.#isStepping = false
   }
 
   #nextStep(): (() => Promise<void>) | undefined {

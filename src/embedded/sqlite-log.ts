@@ -56,7 +56,11 @@ export class SqliteLog implements LogStorage {
   }
 
   open(): Promise<void> {
-    this.#opening ??= this.#open()
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      // The next call tries again: what was wrong may have been put right.
+      this.#opening = undefined
+      throw error
+    })
     return this.#opening
   }
 

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { embeddedBroker } from '../../src/embedded/index.ts'
 import type { OutgoingRecord } from '../../src/ports/broker.ts'
+import { silent } from '../../src/ports/logger.ts'
 import { within } from '../../src/testing/eventually.ts'
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
@@ -51,7 +52,6 @@ describe('a folder', () => {
       const folder = join(parent, 'some', 'where')
       await prepare(folder)
       const listener = { assigned: async () => [], revoked: async () => {}, lost: () => {} }
-      const { silent } = await import('../../src/ports/logger.ts')
       const first = embeddedBroker({ folder })
       const subscription = { group: 'g', topics: ['t'], start: 'earliest', logger: silent } as const
       const member = await first.join(subscription, listener)
@@ -136,6 +136,34 @@ describe('a folder', () => {
         code: 'POLLUX_FOLDER_INVALID',
         message: /headers are cut off/,
       })
+      await broker.close()
+    })
+  })
+
+  it('that is damaged under a member is told by its poll and by close, and ends no process', async () => {
+    await inFolder(async (folder) => {
+      await prepare(folder)
+      const broker = embeddedBroker({ folder })
+      const member = await broker.join(
+        { group: 'g', topics: ['t'], start: 'earliest', logger: silent },
+        { assigned: async () => [], revoked: async () => {}, lost: () => {} },
+      )
+      assert.equal((await member.poll(10)).length, 1)
+      change(folder, "update groups set state = '{', version = version + 1")
+      await assert.rejects(member.poll(10), { code: 'POLLUX_FOLDER_INVALID' })
+      await assert.rejects(broker.close(), { code: 'POLLUX_FOLDER_INVALID' })
+    })
+  })
+
+  it('that could not be opened is tried again by the next call', async () => {
+    await inFolder(async (folder) => {
+      const file = join(folder, 'log')
+      await writeFile(file, '')
+      const broker = embeddedBroker({ folder: file })
+      await assert.rejects(broker.connect(), { code: 'POLLUX_FOLDER_INVALID' })
+      await rm(file)
+      await broker.connect()
+      assert.deepEqual(await broker.admin.topics(), [])
       await broker.close()
     })
   })
