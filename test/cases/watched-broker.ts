@@ -4,6 +4,8 @@ import type { Broker, BrokerProducer, OutgoingRecord, Position, TopicPartition }
 export interface BrokerWatch {
   /** Called before positions are committed; throwing refuses them. */
   readonly committing?: (positions: readonly Position[]) => void | Promise<void>
+  /** Called after the group has taken positions. */
+  readonly committed?: () => void
   readonly pausing?: (partitions: readonly TopicPartition[]) => void
   /** Called after each poll. */
   readonly polled?: (count: number) => void
@@ -11,6 +13,8 @@ export interface BrokerWatch {
   readonly refusing?: (record: OutgoingRecord) => Error | undefined
   /** Awaited before records are sent. */
   readonly sending?: (records: readonly OutgoingRecord[]) => void | Promise<void>
+  /** Called after records were acknowledged. */
+  readonly sent?: () => void
 }
 
 /** The same broker, watched. */
@@ -40,6 +44,7 @@ export function watchedBroker(broker: Broker, watch: BrokerWatch): Broker {
         async commit(positions) {
           await watch.committing?.(positions)
           await member.commit(positions)
+          watch.committed?.()
         },
       }
     },
@@ -59,6 +64,7 @@ function watchedProducer(producer: BrokerProducer, watch: BrokerWatch): BrokerPr
       const refused = new Set(refusals.map(({ index }) => index))
       const taken = records.map((_, index) => index).filter((index) => !refused.has(index))
       const more = await producer.send(taken.map((index) => records[index] as OutgoingRecord))
+      watch.sent?.()
       return [...refusals, ...more.map(({ index, error }) => ({ index: taken[index] ?? index, error }))]
     },
   }
