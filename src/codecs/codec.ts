@@ -12,12 +12,6 @@ export interface Codec<T, Input = T> {
   encode(value: Input): Buffer
 }
 
-/** The decoded type of a codec. */
-export type Decoded<C> = C extends Codec<infer T, never> ? T : never
-
-/** What a codec encodes. */
-export type Encoded<C> = C extends { encode(value: infer Input): Buffer } ? Input : never
-
 /**
  * Lets null through: `nullable(text)` for keys that may be missing, `nullable(json(Price))` for topics with
  * tombstones. Null and empty stay distinct.

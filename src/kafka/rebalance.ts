@@ -5,8 +5,8 @@ import type { Logger } from '../ports/logger.ts'
 import type { DriverConsumer, DriverPosition } from './driver.ts'
 import { bare, type Holding, type Holdings } from './partitions.ts'
 
-export const assignCode = -175
-export const revokeCode = -174
+/** The code of an assignment; the other one that comes is -174, a revocation. */
+const assignCode = -175
 
 /** What a rebalance needs of its member. */
 export interface RebalanceHost {
