@@ -83,7 +83,7 @@ async function bringUp(port: number, brokers: number, had: number): Promise<void
 
 /** Waits until each broker answers, and knows of all the others. */
 async function awaitReady(port: number, brokers: number, only?: number): Promise<void> {
-  const deadline = Date.now() + 90_000
+  const deadline = Date.now() + 180_000
   for (let index = only ?? 1; index <= (only ?? brokers); index++) {
     for (;;) {
       const answer = await probe(brokerPorts(port, index).plain)
@@ -96,7 +96,7 @@ async function awaitReady(port: number, brokers: number, only?: number): Promise
       }
       if (Date.now() > deadline) {
         throw new Failure(
-          `Kafka broker ${index} is not ready after 90 s. Its log ends with:\n${await logTail(port, index)}`,
+          `Kafka broker ${index} is not ready after 180 s. Its log ends with:\n${await logTail(port, index)}`,
         )
       }
       await wait(100)

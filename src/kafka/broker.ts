@@ -141,7 +141,10 @@ export class KafkaBroker implements Broker {
     // Shows what is wrong with any of the settings now, not when the first member joins.
     construct(() => new driver.KafkaConsumer(this.#configs.consumer('pollux-check')), this.#context)
     construct(() => new driver.Producer(this.#configs.producer()), this.#context)
-    const make = (): DriverProducer => new driver.Producer(this.#configs.admin())
+    // A consumer, though it never joins: librdkafka ends the process when a client without a group looks up a group's
+    // offsets and the broker asked is not, or not yet, that group's coordinator.
+    const make = (): DriverConsumer =>
+      new driver.KafkaConsumer({ ...this.#configs.admin(), 'group.id': 'pollux-lookups' })
     const { client } = await connectClient(make, this.#context, this.#plain.connectTimeout)
     return { driver, client, admin: driver.AdminClient.createFrom(client) }
   }

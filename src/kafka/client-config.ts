@@ -29,6 +29,7 @@ export const defaultSettings: Readonly<Record<'client' | 'consumer' | 'producer'
     'queued.min.messages': 20_000,
     'fetch.max.bytes': 16 * 1024 ** 2,
     'fetch.queue.backoff.ms': 20,
+    'fetch.wait.max.ms': 100,
     'heartbeat.interval.ms': 3_000,
   },
   producer: {

@@ -6,7 +6,7 @@ import { eventually, within } from '../../src/testing/eventually.ts'
 import { connection, idle, keepingLogger, makeTopic, record, uniqueName } from './support.ts'
 
 // A cluster of our own, since its brokers are killed.
-const port = 19_600
+const port = 18_600
 const cluster = await startCluster({ port, brokers: 1, fresh: true })
 after(() => stopCluster(port))
 
