@@ -9,14 +9,19 @@ const perRound = 120
 const keys = 16
 
 /**
- * Lets a copying service die again and again: at a named point, or at any moment of its life, start included. After
- * each death the witness looks at what was committed.
+ * Lets members of a copying service die again and again, each in turn with its own successor: at a named point, or at
+ * any moment of their life, start included. After each death the witness looks at what was committed.
  */
 export async function killAgainAndAgain(
   witness: Witness,
-  settings: CopySettings,
+  members: readonly CopySettings[],
   { rounds, seed }: { readonly rounds: number; readonly seed: number },
 ): Promise<void> {
+  const share = Math.ceil(rounds / members.length)
+  await Promise.all(members.map((settings, index) => killOneMember(witness, settings, share, seed + index)))
+}
+
+async function killOneMember(witness: Witness, settings: CopySettings, rounds: number, seed: number): Promise<void> {
   const chance = chanceOf(seed)
   let byPoint = 0
   for (let round = 0; round < rounds; round += 1) {
@@ -42,7 +47,10 @@ function deathOf(chance: () => number, hasStore: boolean): Death {
 
 /** Waits for the process's own death, or brings it about. */
 async function dies(child: Child, after: 'running' | undefined, moment: number, isOurs: boolean): Promise<void> {
-  if (after !== undefined) await eventually('it runs', () => child.hasEnded || child.lines.includes(after), { deadline: 60_000 })
+  // A member that finds nothing to do dies idle.
+  if (after !== undefined) {
+    await eventually('it runs', () => child.hasEnded || child.lines.includes(after), { deadline: 8_000 }).catch(() => {})
+  }
   const patience = isOurs ? moment : 3_000
   await eventually('its end', () => child.hasEnded, { deadline: patience }).catch(() => {})
   await child.kill()

@@ -70,7 +70,16 @@ export class Witness {
   }
 
   /** No position was committed that lies behind an input without output. */
-  async checkCommitted(): Promise<void> {
+  checkCommitted(): Promise<void> {
+    // Readers take one poll at a time.
+    const check = this.#checking.then(() => this.#checkCommitted())
+    this.#checking = check.catch(() => {})
+    return check
+  }
+
+  #checking: Promise<void> = Promise.resolve()
+
+  async #checkCommitted(): Promise<void> {
     // Positions first: what is committed now must have had its outputs by now.
     const { offsets } = await this.#broker.admin.group(this.#group)
     await this.#catchUp()
