@@ -7,6 +7,7 @@ import type { RuntimeSettings } from '../runtime-options.ts'
 import type { Service } from '../service.ts'
 import { Assignment } from './assignment.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { Drain } from './drain.ts'
 import { Fetcher } from './fetcher.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Lanes } from './lanes.ts'
@@ -14,8 +15,9 @@ import { acquireLedger } from './ledger.ts'
 import { OffsetCommitter } from './offset-committer.ts'
 import { encodeOutputs } from './outputs.ts'
 import type { Partition, Work } from './partition.ts'
-import { pause, withPatience } from './patience.ts'
+import { withPatience } from './patience.ts'
 import { Publisher } from './publisher.ts'
+import { startAnew } from './start-anew.ts'
 import { StateCells } from './state-cells.ts'
 
 /** What a service needs from its surroundings. */
@@ -32,9 +34,6 @@ export interface ServiceParts {
   readonly failed: (error: unknown) => void
 }
 
-// How long aborted handlers get to notice it, before they are left behind.
-const abortGrace = 1_000
-
 /**
  * One service at work: fetch → lanes → handle → publish → commit to the store → commit offsets. This file only joins
  * the stages; each is a file of its own.
@@ -48,23 +47,18 @@ export class ServiceRun {
   readonly #publisher: Publisher
   readonly #groupCommit: GroupCommit | undefined
   readonly #assignment: Assignment
-  /** Nothing is waited for any more. */
-  readonly #stopping = new AbortController()
-  /** A stop was asked for: what is in work is finished, but nobody waits for a store that is away. */
-  readonly #leavingOff = new AbortController()
+  readonly #drain: Drain
   #hasLeftStore = false
   #member: GroupMember | undefined
   #fetcher: Fetcher | undefined
   #offsets: OffsetCommitter | undefined
   #starting: Promise<void> | undefined
   #fetching: Promise<void> | undefined
-  /** Messages that were started and whose work was not finished: they will be delivered again. */
-  abandoned = 0
-
   constructor(parts: ServiceParts) {
     const { service, clock, store } = parts
     this.#parts = parts
     this.#logger = withFields(parts.logger, { service: service.name })
+    this.#drain = new Drain(parts.settings.drainTimeout, clock)
     this.#lanes = new Lanes(service.options.order, store !== undefined)
     this.#cells = store && new StateCells((keys) => this.#patiently('reading state', () => store.load(service.name, keys)))
     this.#dispatcher = new Dispatcher({
@@ -158,9 +152,14 @@ export class ServiceRun {
     this.#fetching = this.#fetcher.run().catch((error: unknown) => this.#break(error))
   }
 
+  /** Messages that were started and whose work a stop cut off. */
+  get abandoned(): number {
+    return this.#drain.abandoned
+  }
+
   /** Takes no new messages, and waits no longer for a store that cannot be reached. */
   stopFetching(): void {
-    this.#leavingOff.abort()
+    this.#drain.stop()
     this.#fetcher?.close()
   }
 
@@ -176,8 +175,7 @@ export class ServiceRun {
 
   /** Ends all waiting: handlers are told to give up now. */
   hurry(): void {
-    this.#leavingOff.abort()
-    this.#stopping.abort()
+    this.#drain.hurry()
   }
 
   /** Leaves the group; waits for a start that is under way. */
@@ -189,46 +187,9 @@ export class ServiceRun {
     await this.#fetching
   }
 
-  /** Nothing is in work, and the group has all positions. */
-  get isSettled(): boolean {
-    const partitions = this.#assignment.all
-    return partitions.every((partition) => partition.isIdle && partition.durable === partition.committed)
-  }
-
   async #drainPartitions(partitions: readonly Partition[]): Promise<void> {
-    // Leaving the group gives up once more what stopping has drained: that has had its time.
-    const running = partitions.filter(({ signal }) => !signal.aborted)
-    if (running.length > 0) await this.#finishOrAbort(running)
+    await this.#drain.finish(partitions)
     await this.#offsets?.flush()
-  }
-
-  async #finishOrAbort(partitions: readonly Partition[]): Promise<void> {
-    const idle = Promise.all(partitions.map((partition) => partition.whenIdle()))
-    await this.#within(this.#parts.settings.drainTimeout, idle)
-    for (const partition of partitions) {
-      partition.close()
-      partition.abort()
-    }
-    // What has just been told to give up needs a moment; nobody hurries that.
-    const grace = new AbortController()
-    await Promise.race([idle, pause(this.#parts.clock, abortGrace, grace.signal)])
-    grace.abort()
-    for (const partition of partitions) {
-      this.#abandon(partition, partition.inFlight)
-      partition.isLeftBehind = true
-    }
-  }
-
-  /** Counts what a stop cuts off, once. What a rebalance cuts off is no news at the end. */
-  #abandon({ isLeftBehind, hasEnded }: Partition, messages: number): void {
-    if (this.#leavingOff.signal.aborted && !isLeftBehind && !hasEnded) this.abandoned += messages
-  }
-
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    const enough = new AbortController()
-    const signal = AbortSignal.any([enough.signal, this.#stopping.signal])
-    await Promise.race([work, pause(this.#parts.clock, ms, signal)])
-    enough.abort()
   }
 
   #added(partition: Partition): void {
@@ -282,7 +243,7 @@ export class ServiceRun {
     const { partition } = work
     // A handler that gave up because it was told to has not failed: its message is delivered again.
     if (partition.signal.aborted || this.#hasLeftStore) {
-      this.#abandon(partition, 1)
+      this.#drain.abandon(partition, 1)
     } else if (partition.failure === undefined) {
       partition.failure = error
       partition.close()
@@ -303,43 +264,18 @@ export class ServiceRun {
     this.hurry()
   }
 
-  /**
-   * Drops the work of these partitions and takes them over again. When somebody fenced us, only those that the group
-   * still counts as ours, which a commit that it accepts proves.
-   */
   async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
-    const member = this.#member
-    if (member === undefined) return
-    this.#logger.warn({ partitions: partitions.map(String), isFenced }, 'state was changed by another owner, starting anew')
-    const ours = isFenced ? await this.#ours(partitions, member) : partitions
-    if (ours.length === 0) return
-    // A poll that is pending would deliver from the new position as soon as the member has moved there, before the
-    // partition is there again to take it: those records would be passed over.
-    member.pause(ours)
-    await this.#assignment.restart(ours, (positions) => member.seek(positions))
-    if (this.#fetcher?.isClosed === false) member.resume(ours)
-  }
-
-  /** Those that are ours by the group's word; the others are let go. Asked one by one: one refused says nothing of the rest. */
-  async #ours(partitions: readonly Partition[], member: GroupMember): Promise<readonly Partition[]> {
-    const isOurs = await Promise.all(partitions.map((partition) => this.#isOurs(partition, member)))
-    this.#assignment.lost(partitions.filter((_, index) => isOurs[index] === false))
-    return partitions.filter((_, index) => isOurs[index])
-  }
-
-  async #isOurs(owned: Partition, member: GroupMember): Promise<boolean> {
-    const { topic, partition, durable } = owned
-    try {
-      await member.commit([{ topic, partition, offset: durable }])
-      owned.committed = durable
-      return true
-    } catch {
-      return false
-    }
+    if (this.#member === undefined) return
+    this.#logger.warn(
+      { partitions: partitions.map(String), isFenced },
+      'state was changed by another owner, starting anew',
+    )
+    const isStopping = (): boolean => this.#fetcher?.isClosed !== false
+    await startAnew(partitions, { isFenced, isStopping }, this.#assignment, this.#member)
   }
 
   async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
-    const { signal } = this.#leavingOff
+    const signal = this.#drain.stopping
     try {
       return await withPatience({ clock: this.#parts.clock, logger: this.#logger, signal }, what, action)
     } catch (error) {
