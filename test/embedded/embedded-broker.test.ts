@@ -249,9 +249,13 @@ describe('the embedded broker', () => {
 })
 
 describe('a member whose session others have ended', () => {
+  /** Opened after the test at the latest, so that a failure does not leave a listener waiting. */
+  let gate = Promise.withResolvers<void>()
+
   async function setting(
     test: (broker: Broker, end: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
+    gate = Promise.withResolvers<void>()
     const folder = await mkdtemp(join(tmpdir(), 'pollux-member-'))
     const broker = embeddedBroker({ folder })
     const other = new SqliteLog(folder)
@@ -260,6 +264,7 @@ describe('a member whose session others have ended', () => {
       await other.open()
       await test(broker, () => other.write((log) => endSessions(log, log.sessions())))
     } finally {
+      gate.resolve()
       await other.close()
       await broker.close()
       await rm(folder, { recursive: true })
@@ -293,7 +298,6 @@ describe('a member whose session others have ended', () => {
   it('hears lost while revoked is awaited, and what is revoked then is not released a second time', async () => {
     await setting(async (broker, end) => {
       const events: string[] = []
-      const gate = Promise.withResolvers<void>()
       const member = await enter(broker, {
         async assigned(partitions) {
           events.push(`assigned ${partitions.length}`)
@@ -324,7 +328,6 @@ describe('a member whose session others have ended', () => {
     await setting(async (broker, end) => {
       await send(broker, 'a')
       const events: string[] = []
-      const gate = Promise.withResolvers<void>()
       const member = await enter(broker, {
         async assigned() {
           events.push('assigned')

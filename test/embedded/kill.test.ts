@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { embeddedBroker } from '../../src/embedded/index.ts'
+import type { Broker } from '../../src/ports/broker.ts'
 import { Child } from './child.ts'
 
 it('a kill at any moment loses no acknowledged record and leaves no hole in the numbering', async () => {
@@ -17,8 +18,11 @@ it('a kill at any moment loses no acknowledged record and leaves no hole in the 
     for (let round = 0; round < 20; round += 1) {
       const child = Child.start('appending-process.ts', folder, topic, String(round * 1_000_000))
       const enough = Math.floor(Math.random() * 40) + 1
-      await child.until(`${enough} acknowledgements`, () => child.lines.length >= enough)
-      await child.kill()
+      try {
+        await child.until(`${enough} acknowledgements`, () => child.lines.length >= enough)
+      } finally {
+        await child.kill()
+      }
       for (const line of child.lines)
         for (const number of line.split(' ')) acknowledged.add(Number(number))
       await checkLog(folder, topic, acknowledged)
@@ -35,6 +39,18 @@ async function checkLog(
   acknowledged: ReadonlySet<number>,
 ): Promise<void> {
   const broker = embeddedBroker({ folder })
+  try {
+    await checkRecords(broker, topic, acknowledged)
+  } finally {
+    await broker.close()
+  }
+}
+
+async function checkRecords(
+  broker: Broker,
+  topic: string,
+  acknowledged: ReadonlySet<number>,
+): Promise<void> {
   const ranges = await broker.admin.ranges([topic])
   const total = ranges.reduce((sum, { earliest, latest }) => sum + latest - earliest, 0)
   const reader = await broker.reader([0, 1].map((partition) => ({ topic, partition, offset: 0 })))
@@ -58,5 +74,4 @@ async function checkLog(
     next,
     ranges.map(({ latest }) => latest),
   )
-  await broker.close()
 }

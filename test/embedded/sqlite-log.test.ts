@@ -4,16 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { embeddedBroker } from '../../src/embedded/index.ts'
-import type { OutgoingRecord } from '../../src/ports/broker.ts'
+import { type EmbeddedBrokerOptions, embeddedBroker } from '../../src/embedded/index.ts'
+import type { Broker, OutgoingRecord } from '../../src/ports/broker.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { within } from '../../src/testing/eventually.ts'
+
+const opened: Broker[] = []
+
+/** A broker that is closed after the test, whatever became of it. */
+function open(options: EmbeddedBrokerOptions): Broker {
+  const broker = embeddedBroker(options)
+  opened.push(broker)
+  return broker
+}
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'pollux-sqlite-'))
   try {
     await test(folder)
   } finally {
+    await Promise.allSettled(opened.splice(0).map((broker) => broker.close()))
     await rm(folder, { recursive: true })
   }
 }
@@ -38,7 +48,7 @@ function record(text: string, fields: Partial<OutgoingRecord> = {}): OutgoingRec
 
 /** A folder with topic `t` of one partition and one record. */
 async function prepare(folder: string): Promise<void> {
-  const broker = embeddedBroker({ folder })
+  const broker = open({ folder })
   await broker.admin.createTopics([{ name: 't', partitions: 1 }])
   await (await broker.producer()).send([
     record('a', { headers: [{ name: 'n', value: Buffer.from('1') }] }),
@@ -52,13 +62,13 @@ describe('a folder', () => {
       const folder = join(parent, 'some', 'where')
       await prepare(folder)
       const listener = { assigned: async () => [], revoked: async () => {}, lost: () => {} }
-      const first = embeddedBroker({ folder })
+      const first = open({ folder })
       const subscription = { group: 'g', topics: ['t'], start: 'earliest', logger: silent } as const
       const member = await first.join(subscription, listener)
       assert.equal((await member.poll(10)).length, 1)
       await member.commit([{ topic: 't', partition: 0, offset: 1 }])
       await first.close()
-      const second = embeddedBroker({ folder })
+      const second = open({ folder })
       assert.deepEqual(await second.admin.topics(), [{ name: 't', partitions: 1 }])
       assert.deepEqual(await second.admin.ranges(['t']), [
         { topic: 't', partition: 0, earliest: 0, latest: 1 },
@@ -75,7 +85,7 @@ describe('a folder', () => {
 
   it('opens at once in several connections, before and after its tables are there', async () => {
     await inFolder(async (folder) => {
-      const brokers = Array.from({ length: 5 }, () => embeddedBroker({ folder }))
+      const brokers = Array.from({ length: 5 }, () => open({ folder }))
       await Promise.all(brokers.map((broker) => broker.connect()))
       await Promise.all(
         brokers.map((broker) => broker.admin.createTopics([{ name: 't', partitions: 3 }])),
@@ -90,7 +100,7 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       await prepare(folder)
       change(folder, 'pragma user_version = 99')
-      await assert.rejects(embeddedBroker({ folder }).connect(), {
+      await assert.rejects(open({ folder }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
         message:
           /Expected a log of format 1\. Found format 99\. Use the version of Pollux that wrote it/,
@@ -101,7 +111,7 @@ describe('a folder', () => {
   it('with somebody else’s database is refused and left as it was', async () => {
     await inFolder(async (folder) => {
       change(folder, 'create table theirs (a)')
-      await assert.rejects(embeddedBroker({ folder }).connect(), {
+      await assert.rejects(open({ folder }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
         message: /a database that Pollux did not make/,
       })
@@ -112,7 +122,7 @@ describe('a folder', () => {
   it('with bytes that are no database is refused', async () => {
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'broker.sqlite'), 'garbage '.repeat(2_000))
-      await assert.rejects(embeddedBroker({ folder }).connect(), {
+      await assert.rejects(open({ folder }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
         message: /broker\.sqlite is damaged.*Move the folder away/,
       })
@@ -123,14 +133,14 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       await prepare(folder)
       await truncate(join(folder, 'broker.sqlite'), 6_000)
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       await assert.rejects(broker.admin.ranges(['t']), { code: 'POLLUX_FOLDER_INVALID' })
       await broker.close()
     })
     await inFolder(async (folder) => {
       await prepare(folder)
       change(folder, "update records_1 set headers = x'ff'")
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       const reader = await broker.reader([{ topic: 't', partition: 0, offset: 0 }])
       await assert.rejects(reader.poll(1), {
         code: 'POLLUX_FOLDER_INVALID',
@@ -143,7 +153,7 @@ describe('a folder', () => {
   it('that is damaged under a member is told by its poll and by close, and ends no process', async () => {
     await inFolder(async (folder) => {
       await prepare(folder)
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       const member = await broker.join(
         { group: 'g', topics: ['t'], start: 'earliest', logger: silent },
         { assigned: async () => [], revoked: async () => {}, lost: () => {} },
@@ -159,7 +169,7 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       const file = join(folder, 'log')
       await writeFile(file, '')
-      const broker = embeddedBroker({ folder: file })
+      const broker = open({ folder: file })
       await assert.rejects(broker.connect(), { code: 'POLLUX_FOLDER_INVALID' })
       await rm(file)
       await broker.connect()
@@ -172,7 +182,7 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       const file = join(folder, 'file')
       await writeFile(file, '')
-      await assert.rejects(embeddedBroker({ folder: file }).connect(), {
+      await assert.rejects(open({ folder: file }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
         message: /a folder that this user may write to/,
       })
@@ -183,12 +193,12 @@ describe('a folder', () => {
     await inFolder(async (folder) => {
       await prepare(folder)
       change(folder, 'update partitions set latest = 9007199254740991')
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       const producer = await broker.producer()
       await assert.rejects(producer.send([record('b')]), { code: 'POLLUX_OFFSET_UNSAFE' })
       await broker.close()
       change(folder, 'insert into records_1 values (9007199254740993, 0, null, null, null)')
-      const again = embeddedBroker({ folder })
+      const again = open({ folder })
       const reader = await again.reader([{ topic: 't', partition: 0, offset: 1 }])
       await assert.rejects(reader.poll(1), { code: 'POLLUX_OFFSET_UNSAFE' })
       await again.close()
@@ -198,11 +208,11 @@ describe('a folder', () => {
   it('a send that fails leaves nothing of itself, and the sends beside it are written', async () => {
     await inFolder(async (folder) => {
       await prepare(folder)
-      const setup = embeddedBroker({ folder })
+      const setup = open({ folder })
       await setup.admin.createTopics([{ name: 'full', partitions: 1 }])
       await setup.close()
       change(folder, "update partitions set latest = 9007199254740991 where topic = 'full'")
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       const producer = await broker.producer()
       const results = await Promise.allSettled([
         producer.send([record('b')]),
@@ -225,7 +235,7 @@ describe('a folder', () => {
   it('a pending poll is woken by what another connection writes', async () => {
     await inFolder(async (folder) => {
       await prepare(folder)
-      const [reading, writing] = [embeddedBroker({ folder }), embeddedBroker({ folder })]
+      const [reading, writing] = [open({ folder }), open({ folder })]
       const producer = await writing.producer()
       const reader = await reading.reader([{ topic: 't', partition: 0, offset: 1 }])
       for (let round = 0; round < 5; round += 1) {
@@ -244,7 +254,7 @@ describe('a folder', () => {
   it('a writer that holds the file is waited for, without holding up this process', async () => {
     await inFolder(async (folder) => {
       await prepare(folder)
-      const broker = embeddedBroker({ folder })
+      const broker = open({ folder })
       const producer = await broker.producer()
       const other = new DatabaseSync(join(folder, 'broker.sqlite'))
       other.exec('begin immediate')
