@@ -6,6 +6,8 @@ export interface BrokerWatch {
   readonly committing?: (positions: readonly Position[]) => void | Promise<void>
   /** Called after the group has taken positions. */
   readonly committed?: () => void
+  /** Called before the runtime hears of new partitions. */
+  readonly assigned?: (partitions: readonly TopicPartition[]) => void
   readonly pausing?: (partitions: readonly TopicPartition[]) => void
   /** Called after each poll. */
   readonly polled?: (count: number) => void
@@ -27,7 +29,14 @@ export function watchedBroker(broker: Broker, watch: BrokerWatch): Broker {
     close: () => broker.close(),
     producer: async () => watchedProducer(await broker.producer(), watch),
     async join(subscription, listener) {
-      const member = await broker.join(subscription, listener)
+      const member = await broker.join(subscription, {
+        assigned: (partitions) => {
+          watch.assigned?.(partitions)
+          return listener.assigned(partitions)
+        },
+        revoked: (partitions) => listener.revoked(partitions),
+        lost: (partitions) => listener.lost(partitions),
+      })
       return {
         async poll(max) {
           const records = await member.poll(max)
