@@ -107,7 +107,7 @@ export class ServiceRun {
           ledger &&
           ((partitions) => this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))),
         added: (partition) => this.#added(partition),
-        drain: (partitions) => this.#drainPartitions(partitions),
+        drain: (partitions) => this.#giveUp(partitions),
         removed: (partition) => this.#lanes.remove(partition),
         broken: (error) => this.#break(error),
       },
@@ -185,6 +185,16 @@ export class ServiceRun {
     this.#fetcher?.end()
     await this.#member?.leave()
     await this.#fetching
+  }
+
+  /**
+   * Finishes what is running, and nothing else: the next owner waits. Were the partitions still open, a poll that is
+   * pending could bring more after they have become idle, which would be handled while the last positions are on
+   * their way, and handled again by the next owner.
+   */
+  async #giveUp(partitions: readonly Partition[]): Promise<void> {
+    for (const partition of partitions) partition.close()
+    await this.#drainPartitions(partitions)
   }
 
   async #drainPartitions(partitions: readonly Partition[]): Promise<void> {
