@@ -8,6 +8,8 @@ export interface BrokerWatch {
   readonly committed?: () => void
   /** Called before the runtime hears of new partitions. */
   readonly assigned?: (partitions: readonly TopicPartition[]) => void
+  /** Called before the runtime hears that partitions are wanted back. */
+  readonly revoking?: (partitions: readonly TopicPartition[]) => void
   readonly pausing?: (partitions: readonly TopicPartition[]) => void
   /** Called after each poll. */
   readonly polled?: (count: number) => void
@@ -34,7 +36,10 @@ export function watchedBroker(broker: Broker, watch: BrokerWatch): Broker {
           watch.assigned?.(partitions)
           return listener.assigned(partitions)
         },
-        revoked: (partitions) => listener.revoked(partitions),
+        revoked: (partitions) => {
+          watch.revoking?.(partitions)
+          return listener.revoked(partitions)
+        },
         lost: (partitions) => listener.lost(partitions),
       })
       return {
