@@ -112,7 +112,7 @@ function obeyAbort(runtime: Runtime, signal: AbortSignal): void {
 }
 
 // How long a process that gave up work may take for its own last words after a signal.
-const lastMoment = 500
+const lastMoment = 1_000
 
 const signalNames = ['SIGTERM', 'SIGINT'] as const
 
