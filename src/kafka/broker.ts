@@ -76,6 +76,7 @@ export class KafkaBroker implements Broker {
       listener,
       context: { ...this.#context, logger: subscription.logger },
       sessionTimeout: this.#plain.sessionTimeout,
+      pollLimit: this.#plain.pollLimit,
       starts: (consumer, partitions, signal) => startPositions(consumer, admin, partitions, subscription.start, signal),
       left: () => this.#open.delete(closable),
     })

@@ -68,7 +68,7 @@ export class ConnectionLog {
 function failureReason(line: string): string | undefined {
   const text = line.replace(/^\[thrd:[^\]]*\]: /, '')
   if (!/fail|refused|disconnect|error|timed out|unsupported|terminat/i.test(text)) return undefined
-  return text.replace(/\s*\(after \d+ms in state [^)]*\)\.?/, '').replace(/ \(\d+ identical error\(s\)[^)]*\)/, '').trim()
+  return text.replace(/\s*\(after \d+ms in state .*$/, '').trim()
 }
 
 function isFinal(reason: string): boolean {

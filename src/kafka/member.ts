@@ -27,6 +27,7 @@ export interface MemberParts {
   readonly listener: GroupListener
   readonly context: ConnectionContext
   readonly sessionTimeout: number
+  readonly pollLimit: number
   /** Finds where partitions start. */
   starts(consumer: DriverConsumer, partitions: readonly TopicPartition[], signal: AbortSignal): Promise<readonly AssignedPartition[]>
   /** Called once the member has left. */
@@ -61,6 +62,7 @@ export class KafkaMember implements GroupMember {
       holdings: this.#holdings,
       listener,
       logger: subscription.logger,
+      limit: parts.pollLimit,
       starts: (partitions) => parts.starts(this.#consumer, partitions, this.#stopped.signal),
       forget: (partitions) => this.#forget(partitions),
       fail: (error) => this.#fail(error),

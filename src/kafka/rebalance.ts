@@ -14,6 +14,8 @@ export interface RebalanceHost {
   readonly holdings: Holdings
   readonly listener: GroupListener
   readonly logger: Logger
+  /** How long the group waits for the answer to a rebalance, in milliseconds. */
+  readonly limit: number
   /** Finds where partitions start. */
   starts(partitions: readonly TopicPartition[]): Promise<readonly AssignedPartition[]>
   /** Drops records of partitions that are on their way to the owner. */
@@ -122,10 +124,12 @@ export class Rebalance {
     void done.then(() => {
       isDone = true
     })
-    // The session may end while the owner drains: then somebody else has them, and waiting has no sense any more.
+    // The group does not wait for ever: after pollLimit it goes on without us, and somebody else has the partitions.
+    // Librdkafka notices only when it is answered, so the time is watched here.
+    const deadline = performance.now() + this.#host.limit
     while (!isDone) {
       await Promise.race([done, sleep(100)])
-      if (isDone || !this.#isLost()) continue
+      if (isDone || (!this.#isLost() && performance.now() < deadline)) continue
       listener.lost(partitions)
       return false
     }
