@@ -91,6 +91,74 @@ describe('a member', () => {
     await broker.close()
   })
 
+  it('drops what a poll was just taking when its partition is moved', async () => {
+    const broker = connection()
+    const topic = await filled(broker, 2_000)
+    const member = await join(broker, topic)
+    await take(member, 10)
+    for (let round = 0; round < 40; round += 1) {
+      const target = round % 2 === 0 ? 1_500 : 100
+      const pending = member.poll(50)
+      // Lets the poll get going, a little further in each round.
+      for (let turn = 0; turn < round % 4; turn += 1) await Promise.resolve()
+      const seeking = member.seek([{ topic, partition: 0, offset: target }])
+      const caught = (await pending).map(({ offset }) => offset)
+      assert.deepEqual(caught, range(target, target + caught.length))
+      await seeking
+      const from = target + caught.length
+      assert.deepEqual(await take(member, 5), range(from, from + 5))
+    }
+    await broker.close()
+  })
+
+  it('that blocked for longer than pollLimit loses its partitions, and gets them again', async () => {
+    const broker = connection({ sessionTimeout: '2s', pollLimit: '2s' })
+    const topic = await filled(broker, 5)
+    const events: string[] = []
+    const member = await join(broker, topic, {
+      async assigned() {
+        events.push('assigned')
+        return []
+      },
+      async revoked() {
+        events.push('revoked')
+      },
+      lost: () => void events.push('lost'),
+    })
+    await take(member, 5)
+    const silence = performance.now() + 4_000
+    await eventually('four seconds pass without a poll', () => performance.now() > silence)
+    await eventually('the partition comes back', async () => (await member.poll(1), events.length === 3))
+    assert.deepEqual(events, ['assigned', 'lost', 'assigned'])
+    await broker.close()
+  })
+
+  it('is told of a loss while it is still giving a partition up', async () => {
+    const [one, other] = [connection({ sessionTimeout: '2s', pollLimit: '2s' }), connection()]
+    const topic = await makeTopic(one, uniqueName('lost'), 2)
+    const events: string[] = []
+    const gate = Promise.withResolvers<void>()
+    const first = await join(one, topic, {
+      async assigned() {
+        events.push('assigned')
+        return []
+      },
+      async revoked() {
+        events.push('revoked')
+        await gate.promise
+      },
+      lost: () => void events.push('lost'),
+    })
+    await eventually('the partitions are assigned', async () => (await first.poll(1), events.length === 1))
+    const second = await join(other, topic)
+    await eventually('one is wanted back', async () => (await Promise.all([first.poll(1), second.poll(1)]), events.length === 2))
+    // Nobody polls the first any more: the group puts it out while it drains.
+    await eventually('the loss is told', async () => (await second.poll(1), events.includes('lost')))
+    assert.deepEqual(events, ['assigned', 'revoked', 'lost'])
+    gate.resolve()
+    await Promise.all([one.close(), other.close()])
+  })
+
   it('whose position is outside of the log says so, and skips nothing', async () => {
     const broker = connection()
     const topic = await filled(broker, 5)
