@@ -28,7 +28,8 @@ export const runtimeOptions: OptionTable<RuntimeSettings> = {
     default: 10_000,
     help:
       'How many messages of a service may wait or be in work in this process. Above it, partitions are paused; the ' +
-      'group membership is kept. Too low: handlers wait for the next fetch. Too high: memory.',
+      'group membership is kept. A partition runs ahead of its oldest unfinished message by no more than this, either. ' +
+      'Too low: handlers wait for the next fetch. Too high: memory, and more is delivered again after a crash.',
   }),
   bufferBytes: integer({
     min: 1_024,

@@ -31,6 +31,8 @@ export class Fetcher {
   #hasEnded = false
   #averageBytes = 1_000
   #paused = 0
+  /** What the next poll waits for. */
+  #awaited: 'start' | 'room' | undefined
   #wake: (() => void) | undefined
 
   constructor(parts: {
@@ -90,9 +92,9 @@ export class Fetcher {
     partition.buffered -= 1
     partition.bufferedBytes -= bytes
     if (partition.buffered === 0) partition.fullSince = undefined
-    if (this.#wake === undefined && this.#paused === 0) return
+    if (this.#awaited !== 'room' && this.#paused === 0) return
     if (this.#fill() >= 0.75) return
-    this.#wake?.()
+    if (this.#awaited === 'room') this.#wake?.()
     if (this.#paused > 0 && this.#isAccepting) this.#resumeLow()
   }
 
@@ -113,9 +115,8 @@ export class Fetcher {
 
   #acceptOne(raw: RawMessage, partition: Partition): number {
     const work = new Work(raw, partition)
-    partition.tracker.add(work)
     if (partition.settledBefore.length > 0 && isInRanges(raw.offset, partition.settledBefore)) {
-      partition.tracker.settle(work)
+      partition.tracker.settle(work.place)
       return 0
     }
     partition.queue.push(work)
@@ -144,17 +145,17 @@ export class Fetcher {
 
   /** All that was fetched is started, so that the next poll need not wait. */
   startedAll(): void {
-    this.#wake?.()
+    if (this.#awaited === 'start') this.#wake?.()
   }
 
   /** Waits a while for messages to be started, or for a full buffer to empty; pauses everything when it stays full. */
   async #makeRoom(): Promise<void> {
     if (!this.#isAccepting) return
     if (this.#fill() < 1) {
-      if (this.#hasQueued()) await this.#untilWoken(lookahead)
+      if (this.#hasQueued()) await this.#waitFor('start', lookahead)
       return
     }
-    await this.#untilWoken(patience)
+    await this.#waitFor('room', patience)
     if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
   }
 
@@ -163,7 +164,8 @@ export class Fetcher {
     return false
   }
 
-  async #untilWoken(ms: number): Promise<void> {
+  async #waitFor(what: 'start' | 'room', ms: number): Promise<void> {
+    this.#awaited = what
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.after(ms, resolve)
       this.#wake = () => {
@@ -172,6 +174,7 @@ export class Fetcher {
       }
     })
     this.#wake = undefined
+    this.#awaited = undefined
   }
 
   /**
@@ -182,10 +185,19 @@ export class Fetcher {
     const partitions = [...this.#partitions()]
     const now = this.#clock.now()
     for (const partition of partitions) {
+      if (this.#isFarAhead(partition, 1)) this.pause(partition)
       if (partition.isPaused || this.#fillOfShare(partition, partitions.length) < 1) partition.fullSince = undefined
       else if (partition.fullSince === undefined) partition.fullSince = now
       else if (now - partition.fullSince >= patience) this.pause(partition)
     }
+  }
+
+  /**
+   * One message that does not finish must not let the partition run on behind it for ever: all of that would be
+   * delivered again after a crash.
+   */
+  #isFarAhead({ tracker }: Partition, part: number): boolean {
+    return tracker.ahead >= this.#bounds.messages * part
   }
 
   #fillOfShare({ buffered, bufferedBytes }: Partition, partitions: number): number {
@@ -199,6 +211,7 @@ export class Fetcher {
       (partition) =>
         partition.isPaused &&
         !partition.isClosed &&
+        !this.#isFarAhead(partition, 0.5) &&
         (partition.buffered === 0 || this.#fillOfShare(partition, partitions.length) < 0.5),
     )
     for (const partition of low) partition.isPaused = false

@@ -62,7 +62,7 @@ export class GroupCommit {
   async #commitUnit(finished: readonly Work[]): Promise<void> {
     const works = await this.#sound(finished)
     if (works.length === 0) return
-    for (const work of works) work.partition.tracker.settle(work)
+    for (const work of works) work.partition.tracker.settle(work.place)
     const partitions = [...new Set(works.map(({ partition }) => partition))]
     const latest = latestChanges(works)
     const ledger = partitions.map(ledgerChange)

@@ -1,18 +1,18 @@
 import type { OffsetRange } from '../ports/store.ts'
 
-/** A fetched record, as far as positions are concerned. */
-export interface Tracked {
-  readonly offset: number
-  settled: boolean
-}
-
 /**
  * Which position of a partition may be committed: records settle in any order, the position never passes one that
  * has not. Offsets may have gaps (compaction, transaction markers), so the order of fetching is what counts.
+ *
+ * It keeps numbers, not records: those settled behind a slow one must not stay in memory with it.
  */
 export class OffsetTracker {
-  #entries: Tracked[] = []
+  #offsets: number[] = []
+  #settled: boolean[] = []
+  /** Everything in front of it is settled. */
   #head = 0
+  /** The place of the first entry. */
+  #base = 0
   #end: number
 
   /** @param start the position before anything was fetched. */
@@ -20,50 +20,55 @@ export class OffsetTracker {
     this.#end = start
   }
 
-  /** Adds the next fetched record. */
-  add(entry: Tracked): void {
-    this.#entries.push(entry)
-    this.#end = entry.offset + 1
+  /** Adds the next fetched record; its place is what `settle` takes. */
+  add(offset: number): number {
+    this.#end = offset + 1
+    this.#settled.push(false)
+    return this.#base + this.#offsets.push(offset) - 1
   }
 
   /** Marks a record as done. */
-  settle(entry: Tracked): void {
-    entry.settled = true
-    if (entry === this.#entries[this.#head]) this.#advance()
+  settle(place: number): void {
+    const index = place - this.#base
+    this.#settled[index] = true
+    if (index === this.#head) this.#advance()
   }
 
   #advance(): void {
-    while (this.#entries[this.#head]?.settled === true) this.#head += 1
+    const { length } = this.#settled
+    while (this.#head < length && this.#settled[this.#head] === true) this.#head += 1
     // Cut the settled front off only when it is at least half: each entry is then moved once on average.
-    if (this.#head > 1024 && this.#head * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#head)
+    if (this.#head === length || (this.#head > 1024 && this.#head * 2 > length)) {
+      this.#offsets.splice(0, this.#head)
+      this.#settled.splice(0, this.#head)
+      this.#base += this.#head
       this.#head = 0
     }
   }
 
   /** The offset up to which, excluded, everything fetched is settled. */
   get position(): number {
-    return this.#entries[this.#head]?.offset ?? this.#end
+    return this.#offsets[this.#head] ?? this.#end
   }
 
-  /** How many fetched records are not behind the position. */
-  get open(): number {
-    return this.#entries.length - this.#head
+  /** How many fetched records lie at or behind the position, settled ones included. */
+  get ahead(): number {
+    return this.#offsets.length - this.#head
   }
 
   /** What is settled above the position, as ranges in ascending order. */
   settledAbove(): OffsetRange[] {
     const ranges: { from: number; to: number }[] = []
     let current: { from: number; to: number } | undefined
-    for (let index = this.#head; index < this.#entries.length; index += 1) {
-      const entry = this.#entries[index]
-      if (entry?.settled !== true) {
+    for (let index = this.#head; index < this.#offsets.length; index += 1) {
+      const offset = this.#offsets[index] ?? this.#end
+      if (this.#settled[index] !== true) {
         current = undefined
       } else if (current === undefined) {
-        current = { from: entry.offset, to: entry.offset + 1 }
+        current = { from: offset, to: offset + 1 }
         ranges.push(current)
       } else {
-        current.to = entry.offset + 1
+        current.to = offset + 1
       }
     }
     return ranges

@@ -2,16 +2,17 @@ import type { Header, RawMessage } from '../message.ts'
 import type { LedgerRow, OffsetRange } from '../ports/store.ts'
 import type { AnyTopic } from '../topic.ts'
 import type { Lane } from './lanes.ts'
-import { OffsetTracker, type Tracked } from './offsets.ts'
+import { OffsetTracker } from './offsets.ts'
 import { Queue } from './queue.ts'
 import type { Cell } from './state-cells.ts'
 
 /** One fetched message on its way through the engine. */
-export class Work implements Tracked {
+export class Work {
   readonly raw: RawMessage
   readonly partition: Partition
   readonly bytes: number
-  settled = false
+  /** Its place in the partition's tracker. */
+  readonly place: number
   /** Its place in the order of its key, once it has taken one. */
   lane: Lane | undefined
   /** Its key's state, when its handler used it: what was read there must not be dropped before this is stored. */
@@ -23,6 +24,7 @@ export class Work implements Tracked {
     this.raw = raw
     this.partition = partition
     this.bytes = sizeOf(raw)
+    this.place = partition.tracker.add(raw.offset)
   }
 
   get offset(): number {

@@ -227,7 +227,7 @@ export class ServiceRun {
   #commit(work: Work): void {
     if (work.partition.hasEnded) return this.#drop(work)
     if (this.#groupCommit !== undefined) return this.#groupCommit.add(work)
-    work.partition.tracker.settle(work)
+    work.partition.tracker.settle(work.place)
     work.partition.durable = work.partition.tracker.position
     this.#finish(work)
   }

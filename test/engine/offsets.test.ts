@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isInRanges, OffsetTracker, type Tracked } from '../../src/engine/offsets.ts'
+import { isInRanges, OffsetTracker } from '../../src/engine/offsets.ts'
 
 /** Fetched offsets with gaps, and the order in which they settle. */
 const histories = fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 300 }).chain((offsets) =>
@@ -11,19 +11,32 @@ const histories = fc.uniqueArray(fc.nat(5_000), { minLength: 1, maxLength: 300 }
   }),
 )
 
+interface Entry {
+  readonly offset: number
+  readonly place: number
+  isSettled: boolean
+}
+
+function fetched(tracker: OffsetTracker, offsets: readonly number[]): Entry[] {
+  return offsets.map((offset) => ({ offset, place: tracker.add(offset), isSettled: false }))
+}
+
+function settle(tracker: OffsetTracker, entry: Entry | undefined): void {
+  assert.ok(entry)
+  entry.isSettled = true
+  tracker.settle(entry.place)
+}
+
 test('the position never passes a record that is not settled, and reaches the end when all are', () => {
   fc.assert(
     fc.property(histories, ({ offsets, order }) => {
       const tracker = new OffsetTracker(0)
-      const entries: Tracked[] = offsets.map((offset) => ({ offset, settled: false }))
-      for (const entry of entries) tracker.add(entry)
+      const entries = fetched(tracker, offsets)
       for (const index of order) {
-        const entry = entries[index]
-        assert.ok(entry)
-        tracker.settle(entry)
-        const open = entries.filter(({ settled }) => !settled)
-        assert.equal(tracker.position, open[0]?.offset ?? (offsets.at(-1) ?? 0) + 1)
-        assert.equal(tracker.open >= open.length, true)
+        settle(tracker, entries[index])
+        const firstOpen = entries.findIndex(({ isSettled }) => !isSettled)
+        assert.equal(tracker.position, entries[firstOpen]?.offset ?? (offsets.at(-1) ?? 0) + 1)
+        assert.equal(tracker.ahead, firstOpen === -1 ? 0 : entries.length - firstOpen)
       }
     }),
   )
@@ -33,25 +46,14 @@ test('position and ranges together tell exactly which records are settled', () =
   fc.assert(
     fc.property(histories, ({ offsets, order }) => {
       const tracker = new OffsetTracker(0)
-      const entries: Tracked[] = offsets.map((offset) => ({ offset, settled: false }))
-      for (const entry of entries) tracker.add(entry)
-      for (const index of order.slice(0, order.length / 2)) {
-        const entry = entries[index]
-        if (entry !== undefined) tracker.settle(entry)
-      }
+      const entries = fetched(tracker, offsets)
+      for (const index of order.slice(0, order.length / 2)) settle(tracker, entries[index])
       const ranges = tracker.settledAbove()
-      for (const { offset, settled } of entries) {
-        assert.equal(
-          offset < tracker.position || isInRanges(offset, ranges),
-          settled,
-          `offset ${offset}`,
-        )
+      for (const { offset, isSettled } of entries) {
+        assert.equal(offset < tracker.position || isInRanges(offset, ranges), isSettled, `offset ${offset}`)
       }
       for (const [index, { from }] of ranges.entries()) {
-        assert.ok(
-          from > (ranges[index - 1]?.to ?? tracker.position),
-          'ranges ascend and do not touch',
-        )
+        assert.ok(from > (ranges[index - 1]?.to ?? tracker.position), 'ranges ascend and do not touch')
       }
     }),
   )
@@ -62,13 +64,14 @@ test('a tracker of which nothing was fetched stays at its start', () => {
   assert.deepEqual(new OffsetTracker(41).settledAbove(), [])
 })
 
-test('memory of settled records is given back', () => {
+test('records that settle late are found after the settled ones before them are forgotten', () => {
   const tracker = new OffsetTracker(0)
-  for (let offset = 0; offset < 100_000; offset += 1) {
-    const entry = { offset, settled: false }
-    tracker.add(entry)
-    tracker.settle(entry)
-  }
-  assert.equal(tracker.open, 0)
-  assert.equal(tracker.position, 100_000)
+  const early = Array.from({ length: 5_000 }, (_, offset) => tracker.add(offset))
+  const late = tracker.add(5_000)
+  for (const place of early) tracker.settle(place)
+  assert.equal(tracker.position, 5_000)
+  tracker.settle(tracker.add(5_001))
+  assert.equal(tracker.ahead, 2)
+  tracker.settle(late)
+  assert.deepEqual([tracker.position, tracker.ahead], [5_002, 0])
 })
