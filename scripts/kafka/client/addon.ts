@@ -52,7 +52,9 @@ export async function loadProblem(build: string): Promise<string | undefined> {
   const { code, output } = await runProgram(process.execPath, ['-e', `require(${JSON.stringify(file)})`])
   if (code === 0) return undefined
   const lines = output.split('\n')
-  return (lines.find((line) => /error|module|version/i.test(line)) ?? lines[0] ?? `exit code ${code}`).trim()
+  // Node prints the place in its own code first; the error's own line tells more.
+  const telling = lines.findIndex((line) => /^\w*Error: /.test(line))
+  return lines.slice(Math.max(telling, 0)).slice(0, 3).join(' ').trim() || `exit code ${code}`
 }
 
 /** `require` from inside the package, for the tools that it brings. */

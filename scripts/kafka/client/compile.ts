@@ -50,6 +50,9 @@ function environment(modules: string): NodeJS.ProcessEnv {
   // A parallel first make breaks: librdkafka's configuration is made by it.
   delete env['JOBS']
   delete env['MAKEFLAGS']
+  // npm hands its settings to its scripts, and node-gyp lets them win over what it is told: another `nodedir` would
+  // mean the headers of another Node.
+  for (const name of Object.keys(env)) if (/^npm_/i.test(name)) delete env[name]
   return env
 }
 
