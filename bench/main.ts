@@ -17,7 +17,9 @@ const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '5' } },
 })
 const rounds = Number(values.rounds)
-const chosen = workloads.filter((workload) => positionals.length === 0 || positionals.includes(workload))
+const chosen = workloads.filter(
+  (workload) => positionals.length === 0 || positionals.includes(workload),
+)
 
 await prepare()
 for (const workload of chosen) {
@@ -34,7 +36,10 @@ for (const workload of chosen) {
 
 function measure(contestant: Contestant, workload: Workload): Promise<Figures> {
   const script = new URL(`contestants/${contestant}.ts`, import.meta.url).pathname
-  const child = spawn(process.execPath, [script, workload], { stdio: ['ignore', 'pipe', 'inherit'], timeout: 120_000 })
+  const child = spawn(process.execPath, [script, workload], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 120_000,
+  })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return new Promise((resolve, reject) => {
@@ -52,7 +57,9 @@ function show(workload: Workload, results: ReadonlyMap<Contestant, readonly Figu
   for (const [contestant, figures] of results) {
     const cpu = figures.map(({ cpuMicroseconds }) => cpuMicroseconds)
     const rate = figures.map((run) => run.messages / run.seconds)
-    const cpuRatio = median(cpu.map((value, round) => value / (baseline[round]?.cpuMicroseconds ?? value)))
+    const cpuRatio = median(
+      cpu.map((value, round) => value / (baseline[round]?.cpuMicroseconds ?? value)),
+    )
     const rateRatio = median(rate.map((value, round) => value / rateOf(baseline[round])))
     console.log(
       `${contestant.padEnd(14)}${median(cpu).toFixed(1).padStart(17)}${cpuRatio.toFixed(2).padStart(9)}` +

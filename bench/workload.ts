@@ -28,7 +28,10 @@ export function transform(reading: Reading): Reading {
 export async function prepare(): Promise<void> {
   const broker = kafka({ brokers })
   await broker.connect()
-  const config = { 'retention.bytes': String(64 * 1024 ** 2), 'segment.bytes': String(32 * 1024 ** 2) }
+  const config = {
+    'retention.bytes': String(64 * 1024 ** 2),
+    'segment.bytes': String(32 * 1024 ** 2),
+  }
   await broker.admin.createTopics([
     { name: inputTopic, partitions },
     { name: outputTopic, partitions, config },
@@ -37,12 +40,16 @@ export async function prepare(): Promise<void> {
   const present = ranges.reduce((sum, { latest }) => sum + latest, 0)
   const producer = await broker.producer()
   for (let from = present; from < messages; from += 5_000) {
-    await producer.send(Array.from({ length: Math.min(5_000, messages - from) }, (_, index) => record(from + index)))
+    await producer.send(
+      Array.from({ length: Math.min(5_000, messages - from) }, (_, index) => record(from + index)),
+    )
   }
   await broker.close()
 }
 
-function record(index: number): Parameters<Awaited<ReturnType<ReturnType<typeof kafka>['producer']>>['send']>[0][number] {
+function record(
+  index: number,
+): Parameters<Awaited<ReturnType<ReturnType<typeof kafka>['producer']>>['send']>[0][number] {
   const reading: Reading = {
     symbol: `S${index % 1_000}`,
     price: (index % 10_000) / 100,

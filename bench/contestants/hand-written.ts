@@ -76,12 +76,19 @@ function send(key: string, reading: Reading): void {
 }
 
 function commit(batch: Batch): Promise<void> {
-  const next = new Map(batch.map(({ topic, partition, offset }) => [partition, { topic, partition, offset: offset + 1 }]))
+  const next = new Map(
+    batch.map(({ topic, partition, offset }) => [
+      partition,
+      { topic, partition, offset: offset + 1 },
+    ]),
+  )
   return new Promise((resolve, reject) => {
     // Missing in the client's type declarations.
     const { commitCb } = consumer as unknown as {
       commitCb(positions: unknown[], done: (error: Error | null) => void): void
     }
-    commitCb.call(consumer, [...next.values()], (error) => (error === null ? resolve() : reject(error)))
+    commitCb.call(consumer, [...next.values()], (error) =>
+      error === null ? resolve() : reject(error),
+    )
   })
 }

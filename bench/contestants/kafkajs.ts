@@ -7,7 +7,10 @@ const isRelay = process.argv[2] === 'relay'
 const meter = new Meter()
 const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING })
 const consumer = kafka.consumer({ groupId: `bench-kafkajs-${process.pid}` })
-const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
+const producer = kafka.producer({
+  idempotent: true,
+  createPartitioner: Partitioners.DefaultPartitioner,
+})
 const all = Promise.withResolvers<void>()
 
 await consumer.connect()
@@ -22,11 +25,21 @@ await consumer.run({
       const reading = JSON.parse(String(value)) as Reading
       return isRelay ? { key: String(key), value: JSON.stringify(transform(reading)) } : undefined
     })
-    if (isRelay) await producer.send({ topic: outputTopic, acks: -1, messages: outputs.flatMap((output) => output ?? []) })
+    if (isRelay)
+      await producer.send({
+        topic: outputTopic,
+        acks: -1,
+        messages: outputs.flatMap((output) => output ?? []),
+      })
     resolveOffset(batch.lastOffset())
     await commitOffsetsIfNecessary({
       topics: [
-        { topic: batch.topic, partitions: [{ partition: batch.partition, offset: String(BigInt(batch.lastOffset()) + 1n) }] },
+        {
+          topic: batch.topic,
+          partitions: [
+            { partition: batch.partition, offset: String(BigInt(batch.lastOffset()) + 1n) },
+          ],
+        },
       ],
     })
     await heartbeat()

@@ -33,8 +33,7 @@ export function brokerProperties(port: number, brokers: number, index: number): 
 
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER',
     // Takes tokens without a signature, which is what makes it a test.
-    'listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config':
-      `${module('oauthbearer.OAuthBearerLoginModule')} unsecuredLoginStringClaim_sub="broker";`,
+    'listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config': `${module('oauthbearer.OAuthBearerLoginModule')} unsecuredLoginStringClaim_sub="broker";`,
     'listener.name.sasl_plaintext.plain.sasl.jaas.config':
       `${module('plain.PlainLoginModule')} user_${owner.username}="${owner.password}" ` +
       `user_${stranger.username}="${stranger.password}";`,

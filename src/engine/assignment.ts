@@ -7,7 +7,9 @@ import { Partition } from './partition.ts'
 /** What the rest of a service does as partitions come and go. */
 export interface AssignmentHooks {
   /** Takes partitions over in the store; undefined without a store. */
-  readonly acquire: ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>) | undefined
+  readonly acquire:
+    | ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>)
+    | undefined
   added(partition: Partition): void
   /** Finishes what is in work and commits it, within its time limit. */
   drain(partitions: readonly Partition[]): Promise<void>
@@ -34,14 +36,19 @@ export class Assignment implements GroupListener {
     this.#logger = logger
   }
 
-  find = (topic: string, partition: number): Partition | undefined => this.#partitions.get(topic)?.get(partition)
+  find = (topic: string, partition: number): Partition | undefined =>
+    this.#partitions.get(topic)?.get(partition)
 
   async assigned(assigned: readonly AssignedPartition[]): Promise<readonly Position[]> {
     try {
       const ledger = await this.#hooks.acquire?.(assigned)
       const partitions = assigned.map((partition, index) => this.#add(partition, ledger?.[index]))
       this.#logger.info({ partitions: partitions.map(String) }, 'partitions assigned')
-      return partitions.map(({ topic, partition, durable }) => ({ topic, partition, offset: durable }))
+      return partitions.map(({ topic, partition, durable }) => ({
+        topic,
+        partition,
+        offset: durable,
+      }))
     } catch (error) {
       this.#hooks.broken(error)
       return []
@@ -60,7 +67,10 @@ export class Assignment implements GroupListener {
     const partitions = this.#ours(lost)
     if (partitions.length === 0) return
     this.#remove(partitions)
-    this.#logger.warn({ partitions: partitions.map(String) }, 'partitions lost: their unfinished work is dropped')
+    this.#logger.warn(
+      { partitions: partitions.map(String) },
+      'partitions lost: their unfinished work is dropped',
+    )
   }
 
   /**
@@ -68,8 +78,13 @@ export class Assignment implements GroupListener {
    * moved before the partition is there again, as otherwise records from the old position could get in, and everything
    * between the two would be passed over.
    */
-  async restart(partitions: readonly Partition[], seek: (positions: readonly Position[]) => Promise<void>): Promise<void> {
-    const ours = partitions.filter((partition) => this.find(partition.topic, partition.partition) === partition)
+  async restart(
+    partitions: readonly Partition[],
+    seek: (positions: readonly Position[]) => Promise<void>,
+  ): Promise<void> {
+    const ours = partitions.filter(
+      (partition) => this.find(partition.topic, partition.partition) === partition,
+    )
     this.#remove(ours)
     const again = ours.filter(({ failure }) => failure === undefined)
     for (const partition of again) this.#restarting.add(String(partition))
@@ -80,13 +95,15 @@ export class Assignment implements GroupListener {
     await seek(assigned.map(({ topic, partition, start }) => ({ topic, partition, offset: start })))
     again.forEach((partition, index) => {
       const next = assigned[index]
-      if (this.#restarting.delete(String(partition)) && next !== undefined) this.#add(next, ledger[index])
+      if (this.#restarting.delete(String(partition)) && next !== undefined)
+        this.#add(next, ledger[index])
     })
   }
 
   #add(assigned: AssignedPartition, ledger: LedgerRow | undefined): Partition {
     const definition = this.#service.inputs.find(({ name }) => name === assigned.topic)
-    if (definition === undefined) throw new Error(`assigned ${assigned.topic}, which ${this.#service.name} does not read`)
+    if (definition === undefined)
+      throw new Error(`assigned ${assigned.topic}, which ${this.#service.name} does not read`)
     const partition = new Partition(
       definition,
       assigned.partition,

@@ -154,7 +154,12 @@ export class Dispatcher {
 }
 
 function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  )
 }
 
 // These say already which message is at fault, and whose fault it is.
@@ -169,9 +174,13 @@ const told: readonly ErrorCode[] = [
 
 function failureOf(work: Work, cause: unknown): PolluxError {
   if (PolluxError.is(cause) && told.includes(cause.code)) return cause
-  return new PolluxError('POLLUX_HANDLER_FAILED', `The handler of ${positionOf(work.raw)} failed: ${errorText(cause)}`, {
-    cause,
-  })
+  return new PolluxError(
+    'POLLUX_HANDLER_FAILED',
+    `The handler of ${positionOf(work.raw)} failed: ${errorText(cause)}`,
+    {
+      cause,
+    },
+  )
 }
 
 class Context implements HandlerContext {

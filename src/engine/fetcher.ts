@@ -140,7 +140,10 @@ export class Fetcher {
   #room(): number {
     const free = Math.max(0, 1 - this.#fill())
     const byBytes = (free * this.#bounds.bytes) / Math.max(1, this.#averageBytes)
-    return Math.max(1, Math.min(largestPoll, Math.floor(free * this.#bounds.messages), Math.floor(byBytes)))
+    return Math.max(
+      1,
+      Math.min(largestPoll, Math.floor(free * this.#bounds.messages), Math.floor(byBytes)),
+    )
   }
 
   /** All that was fetched is started, so that the next poll need not wait. */
@@ -186,7 +189,8 @@ export class Fetcher {
     const now = this.#clock.now()
     for (const partition of partitions) {
       if (this.#isFarAhead(partition, 1)) this.pause(partition)
-      if (partition.isPaused || this.#fillOfShare(partition, partitions.length) < 1) partition.fullSince = undefined
+      if (partition.isPaused || this.#fillOfShare(partition, partitions.length) < 1)
+        partition.fullSince = undefined
       else if (partition.fullSince === undefined) partition.fullSince = now
       else if (now - partition.fullSince >= patience) this.pause(partition)
     }
@@ -201,7 +205,9 @@ export class Fetcher {
   }
 
   #fillOfShare({ buffered, bufferedBytes }: Partition, partitions: number): number {
-    return Math.max(buffered / this.#bounds.messages, bufferedBytes / this.#bounds.bytes) * partitions
+    return (
+      Math.max(buffered / this.#bounds.messages, bufferedBytes / this.#bounds.bytes) * partitions
+    )
   }
 
   #resumeLow(): void {

@@ -52,7 +52,8 @@ export class GroupCommit {
 
   async #commitAll(): Promise<void> {
     try {
-      while (this.#finished.length > 0) await this.#commitUnit(this.#finished.splice(0, largestUnit))
+      while (this.#finished.length > 0)
+        await this.#commitUnit(this.#finished.splice(0, largestUnit))
       this.#isCommitting = false
     } catch (error) {
       this.#commits.broken(error)
@@ -66,7 +67,11 @@ export class GroupCommit {
     const partitions = [...new Set(works.map(({ partition }) => partition))]
     const latest = latestChanges(works)
     const ledger = partitions.map(ledgerChange)
-    const result = await this.#commit({ service: this.#service, states: latest.map(stateChange), ledger })
+    const result = await this.#commit({
+      service: this.#service,
+      states: latest.map(stateChange),
+      ledger,
+    })
     if (result.outcome !== 'committed') {
       for (const work of works) this.#commits.dropped(work)
       await this.#commits.overtaken(partitions, result.outcome === 'fenced')
@@ -95,7 +100,9 @@ export class GroupCommit {
       if (unsound.size === 0) return sound
       sound = sound.filter((work) => !unsound.has(work))
       for (const work of unsound) this.#commits.dropped(work)
-      const partitions = new Set([...unsound].map(({ partition }) => partition).filter(({ hasEnded }) => !hasEnded))
+      const partitions = new Set(
+        [...unsound].map(({ partition }) => partition).filter(({ hasEnded }) => !hasEnded),
+      )
       if (partitions.size > 0) await this.#commits.overtaken([...partitions], false)
     }
   }
@@ -119,5 +126,11 @@ function stateChange({ cell, value }: Change): StateChange {
 }
 
 function ledgerChange({ topic, partition, epoch, tracker }: Partition): LedgerChange {
-  return { topic, partition, epoch: epoch ?? 0, next: tracker.position, settled: tracker.settledAbove() }
+  return {
+    topic,
+    partition,
+    epoch: epoch ?? 0,
+    next: tracker.position,
+    settled: tracker.settledAbove(),
+  }
 }

@@ -9,7 +9,12 @@ import type { LedgerRow, Store } from '../ports/store.ts'
  * another cluster. Going on would either skip records or repeat effects.
  */
 export async function acquireLedger(
-  { store, admin, service, logger }: {
+  {
+    store,
+    admin,
+    service,
+    logger,
+  }: {
     readonly store: Store
     readonly admin: BrokerAdmin
     readonly service: string
@@ -21,12 +26,19 @@ export async function acquireLedger(
   if (rows.every(({ next }) => next === undefined)) return rows
   const ranges = await admin.ranges([...new Set(rows.map(({ topic }) => topic))])
   return rows.map((row) => {
-    const range = ranges.find(({ topic, partition }) => topic === row.topic && partition === row.partition)
+    const range = ranges.find(
+      ({ topic, partition }) => topic === row.topic && partition === row.partition,
+    )
     return range === undefined ? row : fitted(row, range, store.name, logger)
   })
 }
 
-function fitted(row: LedgerRow, { earliest, latest }: LogRange, store: string, logger: Logger): LedgerRow {
+function fitted(
+  row: LedgerRow,
+  { earliest, latest }: LogRange,
+  store: string,
+  logger: Logger,
+): LedgerRow {
   const { topic, partition, next } = row
   if (next === undefined) return row
   if (next > latest) {

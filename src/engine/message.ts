@@ -11,7 +11,9 @@ export function decodeMessage(raw: RawMessage, topic: AnyTopic): Message | Promi
   const key = decodePart('key', raw, topic.key)
   const value = decodePart('value', raw, topic.value)
   if (key instanceof Promise || value instanceof Promise) {
-    return Promise.all([key, value]).then((decoded) => new DecodedMessage(raw, decoded[0], decoded[1]))
+    return Promise.all([key, value]).then(
+      (decoded) => new DecodedMessage(raw, decoded[0], decoded[1]),
+    )
   }
   return new DecodedMessage(raw, key, value)
 }
@@ -27,16 +29,22 @@ function decodePart(part: 'key' | 'value', raw: RawMessage, codec: Codec<unknown
   }
   try {
     const decoded = codec.decode(bytes)
-    return decoded instanceof Promise ? decoded.catch((cause: unknown) => refuse(part, raw, cause)) : decoded
+    return decoded instanceof Promise
+      ? decoded.catch((cause: unknown) => refuse(part, raw, cause))
+      : decoded
   } catch (cause) {
     return refuse(part, raw, cause)
   }
 }
 
 function refuse(part: string, raw: RawMessage, cause: unknown): never {
-  throw new PolluxError('POLLUX_DECODE_FAILED', `The ${part} of ${positionOf(raw)} cannot be decoded: ${errorText(cause)}`, {
-    cause,
-  })
+  throw new PolluxError(
+    'POLLUX_DECODE_FAILED',
+    `The ${part} of ${positionOf(raw)} cannot be decoded: ${errorText(cause)}`,
+    {
+      cause,
+    },
+  )
 }
 
 /** `topic/partition/offset` */

@@ -71,19 +71,29 @@ export class OffsetCommitter {
   }
 
   #pending(): Partition[] {
-    return [...this.#partitions()].filter(({ hasEnded, durable, committed }) => !hasEnded && durable !== committed)
+    return [...this.#partitions()].filter(
+      ({ hasEnded, durable, committed }) => !hasEnded && durable !== committed,
+    )
   }
 
   async #commitOnce(): Promise<boolean> {
     const partitions = this.#pending()
     if (partitions.length === 0) return true
-    const positions = partitions.map(({ topic, partition, durable }) => ({ topic, partition, offset: durable }))
+    const positions = partitions.map(({ topic, partition, durable }) => ({
+      topic,
+      partition,
+      offset: durable,
+    }))
     try {
       await this.#commit(positions)
     } catch (error) {
       // A refusal in the middle of a rebalance is common and mends itself, so only a lasting one is worth a warning.
       const log = this.#isFailing ? this.#logger.warn : this.#logger.debug
-      log.call(this.#logger, { error: errorText(error) }, 'the group did not take the offsets, trying again')
+      log.call(
+        this.#logger,
+        { error: errorText(error) },
+        'the group did not take the offsets, trying again',
+      )
       this.#isFailing = true
       return false
     }

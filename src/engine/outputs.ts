@@ -13,7 +13,11 @@ const none: readonly OutgoingRecord[] = []
  * The records of what a handler returned.
  * @throws POLLUX_OUTPUT_UNDECLARED, POLLUX_ENCODE_FAILED
  */
-export function encodeOutputs(service: Service, input: RawMessage, returned: unknown): readonly OutgoingRecord[] {
+export function encodeOutputs(
+  service: Service,
+  input: RawMessage,
+  returned: unknown,
+): readonly OutgoingRecord[] {
   if (returned === undefined || returned === null) return none
   const outputs = (Array.isArray(returned) ? returned : [returned]) as OutputMessage[]
   if (outputs.length === 0) return none
@@ -21,7 +25,12 @@ export function encodeOutputs(service: Service, input: RawMessage, returned: unk
   return outputs.map((output, index) => encodeOutput(service, identity, output, index))
 }
 
-function encodeOutput(service: Service, identity: string, output: OutputMessage, index: number): OutgoingRecord {
+function encodeOutput(
+  service: Service,
+  identity: string,
+  output: OutputMessage,
+  index: number,
+): OutgoingRecord {
   if (!service.outputs.includes(output?.topic)) throw undeclared(service, output)
   const record = encodeRecord(output)
   if (record.headers.some(({ name }) => name === 'id')) return record
@@ -47,10 +56,20 @@ export function encodeRecord({ topic, fields }: OutputMessage): OutgoingRecord {
 function undeclared(service: Service, output: unknown): PolluxError {
   const declared = service.outputs.map(({ name }) => name).join(', ')
   const found = (output as Partial<OutputMessage> | null)?.topic?.name
-  return new PolluxError('POLLUX_OUTPUT_UNDECLARED', `Service ${service.name} returned what it may not send.`, {
-    expected: declared === '' ? 'nothing, as it declares no outputs' : `messages made by the declared outputs: ${declared}`,
-    found: found === undefined ? shown(output) : `a message of a topic object named '${found}' that is not among them`,
-  })
+  return new PolluxError(
+    'POLLUX_OUTPUT_UNDECLARED',
+    `Service ${service.name} returned what it may not send.`,
+    {
+      expected:
+        declared === ''
+          ? 'nothing, as it declares no outputs'
+          : `messages made by the declared outputs: ${declared}`,
+      found:
+        found === undefined
+          ? shown(output)
+          : `a message of a topic object named '${found}' that is not among them`,
+    },
+  )
 }
 
 function encodePart(part: 'key' | 'value', topic: AnyTopic, given: unknown): Buffer | null {
@@ -59,9 +78,13 @@ function encodePart(part: 'key' | 'value', topic: AnyTopic, given: unknown): Buf
   try {
     return encodeExactly(codec, given)
   } catch (cause) {
-    throw new PolluxError('POLLUX_ENCODE_FAILED', `The ${part} of an output for ${topic.name} cannot be encoded: ${errorText(cause)}`, {
-      cause,
-    })
+    throw new PolluxError(
+      'POLLUX_ENCODE_FAILED',
+      `The ${part} of an output for ${topic.name} cannot be encoded: ${errorText(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -69,26 +92,37 @@ function encodePart(part: 'key' | 'value', topic: AnyTopic, given: unknown): Buf
 export function encodeExactly(codec: AnyTopic['value'], given: unknown): Buffer {
   const encoded: unknown = codec.encode(given as never)
   if (Buffer.isBuffer(encoded)) return encoded
-  throw new PolluxError('POLLUX_ENCODE_FAILED', `The codec ${codec.name} gave something else than bytes.`, {
-    expected: 'encode to return a Buffer, not a promise of one',
-    found: shown(encoded),
-  })
+  throw new PolluxError(
+    'POLLUX_ENCODE_FAILED',
+    `The codec ${codec.name} gave something else than bytes.`,
+    {
+      expected: 'encode to return a Buffer, not a promise of one',
+      found: shown(encoded),
+    },
+  )
 }
 
 function encodeHeaders(topic: AnyTopic, given: OutputHeaders | undefined): Header[] {
   if (given === undefined) return []
   return Object.entries(given).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one: unknown) => ({ name, value: headerBytes(topic, name, one) })),
+    (Array.isArray(value) ? value : [value]).map((one: unknown) => ({
+      name,
+      value: headerBytes(topic, name, one),
+    })),
   )
 }
 
 function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
   if (typeof value === 'string') return Buffer.from(value)
   if (value instanceof Uint8Array) return Buffer.from(value)
-  throw new PolluxError('POLLUX_ENCODE_FAILED', `The header '${name}' of an output for ${topic.name} cannot be encoded.`, {
-    expected: 'text, bytes, or a list of them',
-    found: shown(value),
-  })
+  throw new PolluxError(
+    'POLLUX_ENCODE_FAILED',
+    `The header '${name}' of an output for ${topic.name} cannot be encoded.`,
+    {
+      expected: 'text, bytes, or a list of them',
+      found: shown(value),
+    },
+  )
 }
 
 /**
@@ -97,7 +131,11 @@ function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
  * two contents.
  */
 function outputId(identity: string, index: number, { topic, key, value }: OutgoingRecord): string {
-  return hash('sha256', `${identity}${topic}\n${index}\n${digest(key)} ${digest(value)}`, 'base64url').slice(0, 27)
+  return hash(
+    'sha256',
+    `${identity}${topic}\n${index}\n${digest(key)} ${digest(value)}`,
+    'base64url',
+  ).slice(0, 27)
 }
 
 function digest(bytes: Buffer | null): string {

@@ -41,7 +41,10 @@ function sizeOf({ key, value, headers }: RawMessage): number {
 }
 
 function sizeOfHeaders(headers: readonly Header[]): number {
-  return headers.reduce((sum, { name, value }) => sum + name.length + (value?.length ?? 0) + overhead, 0)
+  return headers.reduce(
+    (sum, { name, value }) => sum + name.length + (value?.length ?? 0) + overhead,
+    0,
+  )
 }
 
 /**
@@ -87,7 +90,13 @@ export class Partition {
   #hasEnded = false
   #waiters: (() => void)[] = []
 
-  constructor(definition: AnyTopic, partition: number, start: number, committed: number | undefined, ledger?: LedgerRow) {
+  constructor(
+    definition: AnyTopic,
+    partition: number,
+    start: number,
+    committed: number | undefined,
+    ledger?: LedgerRow,
+  ) {
     this.topic = definition.name
     this.partition = partition
     this.definition = definition

@@ -24,7 +24,11 @@ const longestWait = 5_000
  * for good, or the signal ends it (then with the last error). One log line when trouble begins, one when it is over.
  */
 export async function withPatience<T>(
-  { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
+  {
+    clock,
+    logger,
+    signal,
+  }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
   what: string,
   action: () => Promise<T>,
 ): Promise<T> {

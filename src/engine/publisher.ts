@@ -80,7 +80,8 @@ export class Publisher {
     const refused = new Map<Work, Error>()
     for (const { index, error } of refusals) {
       const [work, record] = [owners[index], records[index]]
-      if (work !== undefined && record !== undefined && !refused.has(work)) refused.set(work, refusal(record, error))
+      if (work !== undefined && record !== undefined && !refused.has(work))
+        refused.set(work, refusal(record, error))
     }
     for (const work of works) {
       const error = refused.get(work)
@@ -91,7 +92,11 @@ export class Publisher {
 }
 
 function refusal(record: OutgoingRecord, cause: Error): PolluxError {
-  return new PolluxError('POLLUX_OUTPUT_REFUSED', `The broker cannot take an output for ${record.topic}: ${cause.message}`, {
-    cause,
-  })
+  return new PolluxError(
+    'POLLUX_OUTPUT_REFUSED',
+    `The broker cannot take an output for ${record.topic}: ${cause.message}`,
+    {
+      cause,
+    },
+  )
 }

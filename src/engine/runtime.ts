@@ -99,7 +99,10 @@ export class ServicesRuntime implements Runtime {
         await run.start()
       })
     }
-    logger.info({ services: services.map(({ name }) => name), broker: broker.name, store: store?.name }, 'running')
+    logger.info(
+      { services: services.map(({ name }) => name), broker: broker.name, store: store?.name },
+      'running',
+    )
   }
 
   async #unlessStopped(step: () => Promise<void>): Promise<void> {
@@ -145,7 +148,9 @@ export class ServicesRuntime implements Runtime {
     const runs = this.#runs
     if (this.#isHurried) for (const run of runs) run.hurry()
     for (const run of runs) run.stopFetching()
-    await this.#runStage('finishing what is in work', () => Promise.all(runs.map((run) => run.drain(howFar))))
+    await this.#runStage('finishing what is in work', () =>
+      Promise.all(runs.map((run) => run.drain(howFar))),
+    )
     await this.#runStage('leaving the groups', () => Promise.all(runs.map((run) => run.leave())))
     await this.#runStage('closing the producer', async () => this.#producer?.close())
     await this.#runStage('closing the store', async () => store?.close())
@@ -164,10 +169,14 @@ export class ServicesRuntime implements Runtime {
 
   #giveUp(): void {
     const { settings, logger } = this.#parts
-    const error = new PolluxError('POLLUX_STOP_TIMEOUT', `Stopping did not end within ${settings.stopTimeout} ms.`, {
-      found: `it hangs at: ${this.#stage}`,
-      hint: 'What was not committed is delivered again.',
-    })
+    const error = new PolluxError(
+      'POLLUX_STOP_TIMEOUT',
+      `Stopping did not end within ${settings.stopTimeout} ms.`,
+      {
+        found: `it hangs at: ${this.#stage}`,
+        hint: 'What was not committed is delivered again.',
+      },
+    )
     logger.error({ code: error.code, stage: this.#stage }, error.message)
     this.#done.reject(error)
   }

@@ -60,7 +60,11 @@ export class ServiceRun {
     this.#logger = withFields(parts.logger, { service: service.name })
     this.#drain = new Drain(parts.settings.drainTimeout, clock)
     this.#lanes = new Lanes(service.options.order, store !== undefined)
-    this.#cells = store && new StateCells((keys) => this.#patiently('reading state', () => store.load(service.name, keys)))
+    this.#cells =
+      store &&
+      new StateCells((keys) =>
+        this.#patiently('reading state', () => store.load(service.name, keys)),
+      )
     this.#dispatcher = new Dispatcher({
       service,
       lanes: this.#lanes,
@@ -99,13 +103,19 @@ export class ServiceRun {
 
   #makeAssignment(store: Store | undefined): Assignment {
     const { service, broker } = this.#parts
-    const ledger = store && { store, admin: broker.admin, service: service.name, logger: this.#logger }
+    const ledger = store && {
+      store,
+      admin: broker.admin,
+      service: service.name,
+      logger: this.#logger,
+    }
     return new Assignment(
       service,
       {
         acquire:
           ledger &&
-          ((partitions) => this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))),
+          ((partitions) =>
+            this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))),
         added: (partition) => this.#added(partition),
         drain: (partitions) => this.#giveUp(partitions),
         removed: (partition) => this.#lanes.remove(partition),
@@ -258,7 +268,10 @@ export class ServiceRun {
       partition.failure = error
       partition.close()
       const { code } = error as PolluxError
-      this.#logger.error({ code, partition: String(partition), offset: work.offset }, `partition stopped: ${error.message}`)
+      this.#logger.error(
+        { code, partition: String(partition), offset: work.offset },
+        `partition stopped: ${error.message}`,
+      )
       this.#parts.failed(error)
     }
     this.#drop(work)
@@ -266,7 +279,10 @@ export class ServiceRun {
 
   #break(error: unknown): void {
     if (this.#hasLeftStore && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')) {
-      this.#logger.warn({ error: errorText(error) }, 'stopping without the store: what it did not take is delivered again')
+      this.#logger.warn(
+        { error: errorText(error) },
+        'stopping without the store: what it did not take is delivered again',
+      )
       return this.hurry()
     }
     this.#logger.error({ error: errorText(error) }, 'the service cannot go on')
@@ -287,7 +303,11 @@ export class ServiceRun {
   async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
     const signal = this.#drain.stopping
     try {
-      return await withPatience({ clock: this.#parts.clock, logger: this.#logger, signal }, what, action)
+      return await withPatience(
+        { clock: this.#parts.clock, logger: this.#logger, signal },
+        what,
+        action,
+      )
     } catch (error) {
       this.#hasLeftStore ||= signal.aborted && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')
       throw error

@@ -1,7 +1,7 @@
 import type { Codec } from '../codecs/codec.ts'
 import { PolluxError } from '../errors.ts'
-import type { State } from '../service.ts'
 import type { StateRow } from '../ports/store.ts'
+import type { State } from '../service.ts'
 import { positionOf } from './message.ts'
 import { encodeExactly } from './outputs.ts'
 import type { Work } from './partition.ts'
@@ -26,7 +26,11 @@ export interface Cell {
 export class StateCells {
   readonly #load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>
   readonly #cells = new Map<string, { readonly cell: Cell; readonly loaded: Promise<void> }>()
-  #wanted: { readonly key: Buffer; readonly resolve: (row: StateRow) => void; readonly reject: (cause: unknown) => void }[] = []
+  #wanted: {
+    readonly key: Buffer
+    readonly resolve: (row: StateRow) => void
+    readonly reject: (cause: unknown) => void
+  }[] = []
 
   constructor(load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>) {
     this.#load = load
@@ -194,7 +198,10 @@ export class AttemptState implements State<unknown> {
   #key(): Buffer {
     const { key } = this.#work.raw
     if (key !== null) return key
-    throw new PolluxError('POLLUX_STATE_UNAVAILABLE', `${positionOf(this.#work.raw)} has no key, so it has no state.`)
+    throw new PolluxError(
+      'POLLUX_STATE_UNAVAILABLE',
+      `${positionOf(this.#work.raw)} has no key, so it has no state.`,
+    )
   }
 
   #check(): void {
@@ -202,8 +209,12 @@ export class AttemptState implements State<unknown> {
   }
 
   #ended(): PolluxError {
-    return new PolluxError('POLLUX_STATE_UNAVAILABLE', `The handler of ${positionOf(this.#work.raw)} has ended.`, {
-      hint: 'Await every use of state before the handler returns.',
-    })
+    return new PolluxError(
+      'POLLUX_STATE_UNAVAILABLE',
+      `The handler of ${positionOf(this.#work.raw)} has ended.`,
+      {
+        hint: 'Await every use of state before the handler returns.',
+      },
+    )
   }
 }

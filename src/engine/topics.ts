@@ -9,7 +9,11 @@ const defaultPartitions = 4
  * Makes sure that all topics exist: makes the missing ones if it may.
  * @throws POLLUX_TOPIC_UNKNOWN naming all that are missing.
  */
-export async function ensureTopics(admin: BrokerAdmin, services: readonly Service[], mayCreate: boolean): Promise<void> {
+export async function ensureTopics(
+  admin: BrokerAdmin,
+  services: readonly Service[],
+  mayCreate: boolean,
+): Promise<void> {
   const existing = new Set((await admin.topics()).map(({ name }) => name))
   const missing = new Map<string, AnyTopic>()
   for (const topic of services.flatMap(({ inputs, outputs }) => [...inputs, ...outputs])) {
@@ -17,9 +21,13 @@ export async function ensureTopics(admin: BrokerAdmin, services: readonly Servic
   }
   if (missing.size === 0) return
   if (!mayCreate) {
-    throw new PolluxError('POLLUX_TOPIC_UNKNOWN', `The broker has no such topic: ${[...missing.keys()].join(', ')}.`, {
-      hint: 'Make them with the partitions you want, or start with createTopics (--create-topics).',
-    })
+    throw new PolluxError(
+      'POLLUX_TOPIC_UNKNOWN',
+      `The broker has no such topic: ${[...missing.keys()].join(', ')}.`,
+      {
+        hint: 'Make them with the partitions you want, or start with createTopics (--create-topics).',
+      },
+    )
   }
   await admin.createTopics(
     [...missing.values()].map(({ name, create }) => ({

@@ -1,8 +1,23 @@
 import { PolluxError } from '../errors.ts'
-import type { BrokerAdmin, GroupDescription, LogRange, NewTopic, Position, TopicDescription, TopicPartition } from '../ports/broker.ts'
+import type {
+  BrokerAdmin,
+  GroupDescription,
+  LogRange,
+  NewTopic,
+  Position,
+  TopicDescription,
+  TopicPartition,
+} from '../ports/broker.ts'
 import { checkTopicName } from '../topic.ts'
 import type { ConnectionContext } from './connect-client.ts'
-import { call, type DriverAdmin, type DriverClient, type DriverGroup, type DriverMetadata, type DriverOffset } from './driver.ts'
+import {
+  call,
+  type DriverAdmin,
+  type DriverClient,
+  type DriverGroup,
+  type DriverMetadata,
+  type DriverOffset,
+} from './driver.ts'
 import { brokerError, errorNumber, kafkaErrors, unknownTopic } from './errors.ts'
 import { logRanges, offsetsAtTime } from './lookups.ts'
 import { bare } from './partitions.ts'
@@ -29,7 +44,9 @@ export class KafkaAdmin implements BrokerAdmin {
 
   async topics(): Promise<readonly TopicDescription[]> {
     const found = await this.#ask('Topics cannot be listed', ({ client }) =>
-      call<DriverMetadata>((done) => client.getMetadata({ allTopics: true, timeout: requestLimit }, done)),
+      call<DriverMetadata>((done) =>
+        client.getMetadata({ allTopics: true, timeout: requestLimit }, done),
+      ),
     )
     return found.topics
       .filter(({ name, partitions }) => !name.startsWith('__') && partitions.length > 0)
@@ -64,12 +81,16 @@ export class KafkaAdmin implements BrokerAdmin {
 
   async ranges(topics: readonly string[]): Promise<readonly LogRange[]> {
     const partitions = await this.partitionsOf(topics.toSorted())
-    return await this.#ask('Offsets cannot be looked up', ({ admin }) => logRanges(admin, partitions))
+    return await this.#ask('Offsets cannot be looked up', ({ admin }) =>
+      logRanges(admin, partitions),
+    )
   }
 
   async offsetsAt(topic: string, timestamp: number): Promise<readonly Position[]> {
     const partitions = await this.partitionsOf([topic])
-    return await this.#ask('Offsets cannot be looked up', ({ admin }) => offsetsAtTime(admin, partitions, timestamp))
+    return await this.#ask('Offsets cannot be looked up', ({ admin }) =>
+      offsetsAtTime(admin, partitions, timestamp),
+    )
   }
 
   async groups(): Promise<readonly string[]> {
@@ -95,7 +116,8 @@ export class KafkaAdmin implements BrokerAdmin {
     })
     const state = stateNames[described?.state ?? 0] ?? 'Unknown'
     const isUnknown = described === undefined || described.error?.code === kafkaErrors.groupNotFound
-    if (isUnknown || state === 'Dead') return { group: name, state: 'Dead', members: [], offsets: [] }
+    if (isUnknown || state === 'Dead')
+      return { group: name, state: 'Dead', members: [], offsets: [] }
     const members = described.members.map(({ memberId, clientId, memberHost, assignment }) => ({
       id: memberId,
       clientId,
@@ -106,15 +128,20 @@ export class KafkaAdmin implements BrokerAdmin {
   }
 
   async #offsets(name: string): Promise<readonly Position[]> {
-    const found = await this.#ask(`The offsets of group ${name} cannot be read`, async ({ admin }) => {
-      const [group] = await call<readonly { readonly error?: Error; readonly partitions: readonly DriverOffset[] }[]>((done) =>
-        admin.listConsumerGroupOffsets([{ groupId: name }], { timeout: requestLimit }, done),
-      )
-      const code = errorNumber(group?.error)
-      if (code === kafkaErrors.groupNotFound) return []
-      if (code !== undefined && code !== 0) throw group?.error
-      return group?.partitions ?? []
-    })
+    const found = await this.#ask(
+      `The offsets of group ${name} cannot be read`,
+      async ({ admin }) => {
+        const [group] = await call<
+          readonly { readonly error?: Error; readonly partitions: readonly DriverOffset[] }[]
+        >((done) =>
+          admin.listConsumerGroupOffsets([{ groupId: name }], { timeout: requestLimit }, done),
+        )
+        const code = errorNumber(group?.error)
+        if (code === kafkaErrors.groupNotFound) return []
+        if (code !== undefined && code !== 0) throw group?.error
+        return group?.partitions ?? []
+      },
+    )
     return found
       .filter(({ offset }) => offset !== undefined && offset >= 0)
       .map(({ topic, partition, offset = 0 }) => ({ topic, partition, offset }))
@@ -130,7 +157,9 @@ export class KafkaAdmin implements BrokerAdmin {
     let missing: readonly string[] = []
     // A topic that was just made is not known to each broker at once.
     for (let look = 1; look <= 3; look += 1) {
-      const known = new Map((await this.#allTopics()).map(({ name, partitions }) => [name, partitions]))
+      const known = new Map(
+        (await this.#allTopics()).map(({ name, partitions }) => [name, partitions]),
+      )
       missing = topics.filter((topic) => !known.has(topic))
       if (missing.length > 0) continue
       return topics.flatMap((topic) =>
@@ -144,7 +173,10 @@ export class KafkaAdmin implements BrokerAdmin {
     return this.topics()
   }
 
-  async #ask<Value>(what: string, request: (connection: AdminConnection) => Promise<Value>): Promise<Value> {
+  async #ask<Value>(
+    what: string,
+    request: (connection: AdminConnection) => Promise<Value>,
+  ): Promise<Value> {
     const connection = await this.#connection()
     try {
       return await patiently(this.#context.closed, () => request(connection))
@@ -154,7 +186,14 @@ export class KafkaAdmin implements BrokerAdmin {
   }
 }
 
-const stateNames = ['Unknown', 'PreparingRebalance', 'CompletingRebalance', 'Stable', 'Dead', 'Empty']
+const stateNames = [
+  'Unknown',
+  'PreparingRebalance',
+  'CompletingRebalance',
+  'Stable',
+  'Dead',
+  'Empty',
+]
 
 function byPlace(one: TopicPartition, other: TopicPartition): number {
   if (one.topic !== other.topic) return one.topic < other.topic ? -1 : 1

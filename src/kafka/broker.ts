@@ -13,8 +13,20 @@ import type {
 import type { Logger } from '../ports/logger.ts'
 import { type AdminConnection, KafkaAdmin } from './admin.ts'
 import type { ClientConfig, ClientConfigs } from './client-config.ts'
-import { type ConnectedClient, connectClient, type ConnectionContext, construct, disconnectClient } from './connect-client.ts'
-import { type Driver, type DriverClient, type DriverConsumer, type DriverProducer, loadDriver } from './driver.ts'
+import {
+  type ConnectedClient,
+  type ConnectionContext,
+  connectClient,
+  construct,
+  disconnectClient,
+} from './connect-client.ts'
+import {
+  type Driver,
+  type DriverClient,
+  type DriverConsumer,
+  type DriverProducer,
+  loadDriver,
+} from './driver.ts'
 import { closedError } from './errors.ts'
 import { startPositions } from './lookups.ts'
 import { KafkaMember } from './member.ts'
@@ -41,7 +53,13 @@ export class KafkaBroker implements Broker {
   #base: Promise<Base> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(where: string, plain: KafkaPlainOptions, configs: ClientConfigs, secrets: Secrets, logger: Logger) {
+  constructor(
+    where: string,
+    plain: KafkaPlainOptions,
+    configs: ClientConfigs,
+    secrets: Secrets,
+    logger: Logger,
+  ) {
     this.name = `kafka ${where}`
     this.#plain = plain
     this.#configs = configs
@@ -68,7 +86,10 @@ export class KafkaBroker implements Broker {
       offset_commit_cb: (...given: Parameters<KafkaMember['callbacks']['committed']>) =>
         callbacks.member?.callbacks.committed(...given),
     }
-    const connected = await this.#client<DriverConsumer>(() => new driver.KafkaConsumer(config), subscription.logger)
+    const connected = await this.#client<DriverConsumer>(
+      () => new driver.KafkaConsumer(config),
+      subscription.logger,
+    )
     const member: KafkaMember = new KafkaMember({
       connected,
       wake,
@@ -77,7 +98,8 @@ export class KafkaBroker implements Broker {
       context: { ...this.#context, logger: subscription.logger },
       sessionTimeout: this.#plain.sessionTimeout,
       pollLimit: this.#plain.pollLimit,
-      starts: (consumer, partitions, signal) => startPositions(consumer, admin, partitions, subscription.start, signal),
+      starts: (consumer, partitions, signal) =>
+        startPositions(consumer, admin, partitions, subscription.start, signal),
       left: () => this.#open.delete(closable),
     })
     const closable = { close: () => member.leave() }
@@ -90,9 +112,15 @@ export class KafkaBroker implements Broker {
   async producer(): Promise<BrokerProducer> {
     const { driver } = await this.#connection()
     const config = this.#configs.producer()
-    const connected = await this.#client<DriverProducer>(() => new driver.Producer(config), this.#context.logger)
-    const producer: KafkaProducer = new KafkaProducer(connected, this.#context, this.#configs.maxRecordBytes, () =>
-      this.#open.delete(producer),
+    const connected = await this.#client<DriverProducer>(
+      () => new driver.Producer(config),
+      this.#context.logger,
+    )
+    const producer: KafkaProducer = new KafkaProducer(
+      connected,
+      this.#context,
+      this.#configs.maxRecordBytes,
+      () => this.#open.delete(producer),
     )
     this.#open.add(producer)
     return producer
@@ -106,8 +134,13 @@ export class KafkaBroker implements Broker {
       ...this.#configs.reader(`pollux-reader-${process.pid}-${Date.now()}`),
       queue_non_empty_cb: () => wake.signal(),
     }
-    const connected = await this.#client<DriverConsumer>(() => new driver.KafkaConsumer(config), this.#context.logger)
-    const reader: KafkaReader = new KafkaReader(connected, wake, from, this.#context, () => this.#open.delete(reader))
+    const connected = await this.#client<DriverConsumer>(
+      () => new driver.KafkaConsumer(config),
+      this.#context.logger,
+    )
+    const reader: KafkaReader = new KafkaReader(connected, wake, from, this.#context, () =>
+      this.#open.delete(reader),
+    )
     this.#open.add(reader)
     return reader
   }
@@ -119,7 +152,9 @@ export class KafkaBroker implements Broker {
 
   async #close(): Promise<void> {
     // Members first: while they give up their partitions, their owner sends and looks things up.
-    const members = [...this.#open].filter((one) => !(one instanceof KafkaProducer) && !(one instanceof KafkaReader))
+    const members = [...this.#open].filter(
+      (one) => !(one instanceof KafkaProducer) && !(one instanceof KafkaReader),
+    )
     await Promise.all(members.map((one) => one.close()))
     this.#closed.abort()
     await Promise.all([...this.#open].map((one) => one.close()))
@@ -151,10 +186,17 @@ export class KafkaBroker implements Broker {
   }
 
   /** Another client, once the first has shown that settings and account are right: outages are waited out. */
-  async #client<Client extends DriverClient>(make: () => Client, logger: Logger): Promise<ConnectedClient<Client>> {
+  async #client<Client extends DriverClient>(
+    make: () => Client,
+    logger: Logger,
+  ): Promise<ConnectedClient<Client>> {
     for (;;) {
       try {
-        const connected = await connectClient(make, { ...this.#context, logger }, this.#plain.connectTimeout)
+        const connected = await connectClient(
+          make,
+          { ...this.#context, logger },
+          this.#plain.connectTimeout,
+        )
         if (this.#closing === undefined) return connected
         await disconnectClient(connected.client, 5_000)
       } catch (error: unknown) {

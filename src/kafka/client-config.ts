@@ -1,5 +1,12 @@
-import type { KafkaOptions, KafkaPlainOptions, KafkaSasl, KafkaSettings, KafkaTls, Pem } from './options.ts'
 import { PolluxError } from '../errors.ts'
+import type {
+  KafkaOptions,
+  KafkaPlainOptions,
+  KafkaSasl,
+  KafkaSettings,
+  KafkaTls,
+  Pem,
+} from './options.ts'
 import { findRefused } from './refused-settings.ts'
 import { isSecretName, type Secrets } from './secrets.ts'
 
@@ -18,25 +25,26 @@ export interface ClientConfigs {
 }
 
 /** What differs from librdkafka's defaults and may be changed; `docs/kafka.md` says why. */
-export const defaultSettings: Readonly<Record<'client' | 'consumer' | 'producer', KafkaSettings>> = {
-  client: {
-    'reconnect.backoff.max.ms': 2_000,
-    'topic.metadata.refresh.interval.ms': 60_000,
-    'socket.keepalive.enable': true,
-  },
-  consumer: {
-    'queued.max.messages.kbytes': 16_384,
-    'queued.min.messages': 20_000,
-    'fetch.max.bytes': 16 * 1024 ** 2,
-    'fetch.queue.backoff.ms': 20,
-    'fetch.wait.max.ms': 100,
-    'heartbeat.interval.ms': 3_000,
-  },
-  producer: {
-    'linger.ms': 5,
-    'queue.buffering.max.kbytes': 262_144,
-  },
-}
+export const defaultSettings: Readonly<Record<'client' | 'consumer' | 'producer', KafkaSettings>> =
+  {
+    client: {
+      'reconnect.backoff.max.ms': 2_000,
+      'topic.metadata.refresh.interval.ms': 60_000,
+      'socket.keepalive.enable': true,
+    },
+    consumer: {
+      'queued.max.messages.kbytes': 16_384,
+      'queued.min.messages': 20_000,
+      'fetch.max.bytes': 16 * 1024 ** 2,
+      'fetch.queue.backoff.ms': 20,
+      'fetch.wait.max.ms': 100,
+      'heartbeat.interval.ms': 3_000,
+    },
+    producer: {
+      'linger.ms': 5,
+      'queue.buffering.max.kbytes': 262_144,
+    },
+  }
 
 const forcedConsumer: KafkaSettings = {
   'enable.auto.commit': false,
@@ -52,13 +60,23 @@ const forcedProducer: KafkaSettings = {
   'message.timeout.ms': 0,
 }
 
-export function clientConfigs(options: KafkaOptions, plain: KafkaPlainOptions, secrets: Secrets): ClientConfigs {
+export function clientConfigs(
+  options: KafkaOptions,
+  plain: KafkaPlainOptions,
+  secrets: Secrets,
+): ClientConfigs {
   const connection = connectionSettings(options, plain, secrets)
   for (const settings of [options.client, options.consumer, options.producer, options.admin]) {
-    for (const [name, value] of Object.entries(settings ?? {})) if (isSecretName(name)) secrets.add(String(value))
+    for (const [name, value] of Object.entries(settings ?? {}))
+      if (isSecretName(name)) secrets.add(String(value))
   }
   const base: ClientConfig = { ...defaultSettings.client, ...options.client, ...connection }
-  const consumer: ClientConfig = { ...base, ...defaultSettings.consumer, ...options.client, ...options.consumer }
+  const consumer: ClientConfig = {
+    ...base,
+    ...defaultSettings.consumer,
+    ...options.client,
+    ...options.consumer,
+  }
   const producer: ClientConfig = {
     ...base,
     ...defaultSettings.producer,
@@ -69,8 +87,10 @@ export function clientConfigs(options: KafkaOptions, plain: KafkaPlainOptions, s
   }
   return {
     admin: () => ({ ...base, ...options.admin }),
-    producer: () => checked({ ...producer, 'delivery.report.only.error': true, dr_msg_cb: true }, 'producer'),
-    consumer: (group) => checked({ ...membership(plain, consumer), ...forcedConsumer, 'group.id': group }, 'consumer'),
+    producer: () =>
+      checked({ ...producer, 'delivery.report.only.error': true, dr_msg_cb: true }, 'producer'),
+    consumer: (group) =>
+      checked({ ...membership(plain, consumer), ...forcedConsumer, 'group.id': group }, 'consumer'),
     reader: (name) => checked({ ...consumer, ...forcedConsumer, 'group.id': name }, 'consumer'),
     maxRecordBytes: Number(producer['message.max.bytes'] ?? 1_000_000),
   }
@@ -96,9 +116,28 @@ function membership(plain: KafkaPlainOptions, consumer: ClientConfig): ClientCon
 }
 
 const ownSettings = new Set([
-  ...['bootstrap.servers', 'client.id', 'group.id', 'group.instance.id', 'group.protocol', 'session.timeout.ms'],
-  ...['max.poll.interval.ms', 'auto.offset.reset', 'delivery.report.only.error', 'dr_msg_cb', 'sasl.username'],
-  ...['sasl.password', 'ssl.key.pem', 'ssl.certificate.pem', 'ssl.ca.pem', 'oauthbearer_token_refresh_cb'],
+  ...[
+    'bootstrap.servers',
+    'client.id',
+    'group.id',
+    'group.instance.id',
+    'group.protocol',
+    'session.timeout.ms',
+  ],
+  ...[
+    'max.poll.interval.ms',
+    'auto.offset.reset',
+    'delivery.report.only.error',
+    'dr_msg_cb',
+    'sasl.username',
+  ],
+  ...[
+    'sasl.password',
+    'ssl.key.pem',
+    'ssl.certificate.pem',
+    'ssl.ca.pem',
+    'oauthbearer_token_refresh_cb',
+  ],
 ])
 
 /**
@@ -108,14 +147,23 @@ const ownSettings = new Set([
 function checked(config: ClientConfig, group: 'consumer' | 'producer'): ClientConfig {
   const foreign = Object.entries(config).filter(([name]) => !ownSettings.has(name))
   const found = [...findRefused({ [group]: Object.fromEntries(foreign) as KafkaSettings })]
-  for (const [name, value] of Object.entries(group === 'producer' ? forcedProducer : forcedConsumer)) {
+  for (const [name, value] of Object.entries(
+    group === 'producer' ? forcedProducer : forcedConsumer,
+  )) {
     if (config[name] !== value) found.push(`${group}['${name}'] is not ${value}`)
   }
   if (found.length === 0) return config
-  throw new PolluxError('POLLUX_SETTING_REFUSED', `The effective Kafka settings break a guarantee: ${found.join('; ')}`)
+  throw new PolluxError(
+    'POLLUX_SETTING_REFUSED',
+    `The effective Kafka settings break a guarantee: ${found.join('; ')}`,
+  )
 }
 
-function connectionSettings(options: KafkaOptions, plain: KafkaPlainOptions, secrets: Secrets): ClientConfig {
+function connectionSettings(
+  options: KafkaOptions,
+  plain: KafkaPlainOptions,
+  secrets: Secrets,
+): ClientConfig {
   const { brokers, tls, sasl } = options
   const isEncrypted = tls !== undefined && tls !== false
   const protocol = `${sasl === undefined ? '' : 'sasl_'}${isEncrypted ? 'ssl' : 'plaintext'}`
@@ -136,7 +184,9 @@ function tlsSettings(tls: KafkaTls, secrets: Secrets): ClientConfig {
   if (key !== undefined) secrets.add(pem(key))
   secrets.add(passphrase)
   return {
-    ...(ca === undefined ? {} : { 'ssl.ca.pem': authorities.map((one) => pem(one ?? '')).join('\n') }),
+    ...(ca === undefined
+      ? {}
+      : { 'ssl.ca.pem': authorities.map((one) => pem(one ?? '')).join('\n') }),
     ...(cert === undefined ? {} : { 'ssl.certificate.pem': pem(cert) }),
     ...(key === undefined ? {} : { 'ssl.key.pem': pem(key) }),
     ...(passphrase === undefined ? {} : { 'ssl.key.password': passphrase }),

@@ -78,7 +78,8 @@ export class Committer {
   async #commitAll(held: readonly Held[]): Promise<void> {
     // The driver reports an error when all partitions of a request failed; with one topic a request, that is what
     // missing rights and deleted topics do.
-    for (const part of Map.groupBy(held, ({ position }) => position.topic).values()) await this.#commitTopic(part)
+    for (const part of Map.groupBy(held, ({ position }) => position.topic).values())
+      await this.#commitTopic(part)
   }
 
   async #commitTopic(held: readonly Held[]): Promise<void> {
@@ -88,8 +89,11 @@ export class Committer {
       if (this.#isClosed) throw closedError('A group member')
       if (error === undefined) return
       const isRebalancing = rebalancing.has(errorNumber(error) ?? 0)
-      const canRepeat = isRebalancing ? performance.now() - start < this.#patience : isPassing(error)
-      if (!canRepeat) throw brokerError(`Group ${this.#group} refuses a commit`, error, this.#secrets)
+      const canRepeat = isRebalancing
+        ? performance.now() - start < this.#patience
+        : isPassing(error)
+      if (!canRepeat)
+        throw brokerError(`Group ${this.#group} refuses a commit`, error, this.#secrets)
       await sleep(wait)
     }
   }
@@ -103,7 +107,9 @@ export class Committer {
       this.#answer = resolve
     })
     try {
-      this.#consumer.commit(held.map(({ position }) => ({ ...bare(position), offset: position.offset })))
+      this.#consumer.commit(
+        held.map(({ position }) => ({ ...bare(position), offset: position.offset })),
+      )
     } catch (error: unknown) {
       this.#answer = undefined
       return error as DriverError
@@ -113,9 +119,13 @@ export class Committer {
   }
 
   #notOurs({ topic, partition }: Position): PolluxError {
-    return new PolluxError('POLLUX_BROKER_REFUSED', `Partition ${topic}/${partition} is not ours any more.`, {
-      hint: `Another member of group ${this.#group} may have it; nothing was committed for it.`,
-    })
+    return new PolluxError(
+      'POLLUX_BROKER_REFUSED',
+      `Partition ${topic}/${partition} is not ours any more.`,
+      {
+        hint: `Another member of group ${this.#group} may have it; nothing was committed for it.`,
+      },
+    )
   }
 }
 

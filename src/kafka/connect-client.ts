@@ -46,18 +46,26 @@ export async function connectClient<Client extends DriverClient>(
       () => undefined,
       (error: Error) => log.reason ?? context.secrets.scrub(error.message),
     )
-    const refused = await Promise.race([attempt, refusal.promise.then((why) => `refused: ${why}`), aborted(context.closed)])
+    const refused = await Promise.race([
+      attempt,
+      refusal.promise.then((why) => `refused: ${why}`),
+      aborted(context.closed),
+    ])
     if (refused === undefined) return { client, log }
     reason = refused === 'closed' ? (log.reason ?? reason) : refused.replace(/^refused: /, '')
     // A failed connect takes the client down itself; one that is still at it is taken down behind our back.
     if (!(await settlesWithin(attempt, 0))) void attempt.then(() => disconnectClient(client, 1_000))
     const isLate = performance.now() >= deadline - 10
-    if (isLate || refused.startsWith('refused: ') || context.closed.aborted) throw unreachable(context, limit, reason)
+    if (isLate || refused.startsWith('refused: ') || context.closed.aborted)
+      throw unreachable(context, limit, reason)
   }
 }
 
 /** Makes a client. @throws POLLUX_OPTION_INVALID for a setting that librdkafka refuses. */
-export function construct<Client>(make: () => Client, { secrets }: Pick<ConnectionContext, 'secrets'>): Client {
+export function construct<Client>(
+  make: () => Client,
+  { secrets }: Pick<ConnectionContext, 'secrets'>,
+): Client {
   try {
     return make()
   } catch (cause: unknown) {
@@ -69,7 +77,11 @@ export function construct<Client>(make: () => Client, { secrets }: Pick<Connecti
   }
 }
 
-function unreachable({ where }: ConnectionContext, limit: number, reason: string | undefined): PolluxError {
+function unreachable(
+  { where }: ConnectionContext,
+  limit: number,
+  reason: string | undefined,
+): PolluxError {
   return new PolluxError('POLLUX_BROKER_UNREACHABLE', `Kafka at ${where} cannot be reached.`, {
     expected: `an answer within ${limit} ms`,
     found: reason ?? 'none',

@@ -72,5 +72,7 @@ function failureReason(line: string): string | undefined {
 }
 
 function isFinal(reason: string): boolean {
-  return /authentication fail|SASL authentication error|certificate verif|unsupported sasl mechanism|SaslAuthenticat/i.test(reason)
+  return /authentication fail|SASL authentication error|certificate verif|unsupported sasl mechanism|SaslAuthenticat/i.test(
+    reason,
+  )
 }

@@ -33,15 +33,24 @@ export interface DriverLog {
 }
 
 export interface DriverMetadata {
-  readonly topics: readonly { readonly name: string; readonly partitions: readonly { readonly id: number }[] }[]
+  readonly topics: readonly {
+    readonly name: string
+    readonly partitions: readonly { readonly id: number }[]
+  }[]
 }
 
 /** What all clients of the driver can do. */
 export interface DriverClient {
   on(event: 'event.log', listener: (log: DriverLog) => void): this
   on(event: 'event.error' | 'error', listener: (error: Error) => void): this
-  on(event: 'delivery-report', listener: (error: DriverError | null, report: DriverReport) => void): this
-  on(event: 'rebalance', listener: (error: DriverError, partitions: readonly DriverPosition[]) => void): this
+  on(
+    event: 'delivery-report',
+    listener: (error: DriverError | null, report: DriverReport) => void,
+  ): this
+  on(
+    event: 'rebalance',
+    listener: (error: DriverError, partitions: readonly DriverPosition[]) => void,
+  ): this
   connect(options: { readonly timeout: number; readonly allTopics: boolean }, done: Callback): void
   disconnect(done: () => void): void
   getMetadata(
@@ -122,15 +131,28 @@ export interface DriverAdmin {
     timeout: number,
     done: Callback,
   ): void
-  listGroups(options: { readonly timeout: number }, done: Callback<{ readonly groups: readonly { readonly groupId: string }[] }>): void
-  describeGroups(groups: readonly string[], options: { readonly timeout: number }, done: Callback<{ readonly groups: readonly DriverGroup[] }>): void
+  listGroups(
+    options: { readonly timeout: number },
+    done: Callback<{ readonly groups: readonly { readonly groupId: string }[] }>,
+  ): void
+  describeGroups(
+    groups: readonly string[],
+    options: { readonly timeout: number },
+    done: Callback<{ readonly groups: readonly DriverGroup[] }>,
+  ): void
   listConsumerGroupOffsets(
     groups: readonly { readonly groupId: string }[],
     options: { readonly timeout: number },
-    done: Callback<readonly { readonly error?: DriverError; readonly partitions: readonly DriverOffset[] }[]>,
+    done: Callback<
+      readonly { readonly error?: DriverError; readonly partitions: readonly DriverOffset[] }[]
+    >,
   ): void
   listOffsets(
-    positions: readonly { readonly topic: string; readonly partition: number; readonly offset: { readonly timestamp: number } }[],
+    positions: readonly {
+      readonly topic: string
+      readonly partition: number
+      readonly offset: { readonly timestamp: number }
+    }[],
     options: { readonly timeout: number; readonly isolationLevel: 0 | 1 },
     done: Callback<readonly DriverOffset[]>,
   ): void

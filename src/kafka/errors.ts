@@ -56,10 +56,12 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 }
 
 const hints: Readonly<Record<number, string>> = {
-  [kafkaErrors.topicNotAuthorized]: 'Give this account the right to read, or write, and describe the topic.',
+  [kafkaErrors.topicNotAuthorized]:
+    'Give this account the right to read, or write, and describe the topic.',
   [kafkaErrors.groupNotAuthorized]: 'Give this account the right to read the group.',
   [kafkaErrors.clusterNotAuthorized]: 'Give this account the right to do that on the cluster.',
-  [kafkaErrors.fencedInstance]: 'Another process uses the same instanceId; each process needs one of its own.',
+  [kafkaErrors.fencedInstance]:
+    'Another process uses the same instanceId; each process needs one of its own.',
   [kafkaErrors.fatal]: 'The client cannot go on; restart the process.',
   [kafkaErrors.autoOffsetReset]:
     'Records between were deleted, or the topic was made again. Reset the group to a position that exists.',
@@ -71,10 +73,14 @@ export function brokerError(what: string, cause: unknown, secrets: Secrets): Pol
   const code = errorNumber(cause)
   const number = code === undefined || code === -1 ? '' : ` (${code})`
   const hint = code === undefined ? undefined : hints[code]
-  return new PolluxError((code === undefined ? undefined : codes[code]) ?? 'POLLUX_BROKER_REFUSED', `${what}.`, {
-    found: `${secrets.scrub(errorText(cause))}${number}`,
-    ...(hint === undefined ? {} : { hint }),
-  })
+  return new PolluxError(
+    (code === undefined ? undefined : codes[code]) ?? 'POLLUX_BROKER_REFUSED',
+    `${what}.`,
+    {
+      found: `${secrets.scrub(errorText(cause))}${number}`,
+      ...(hint === undefined ? {} : { hint }),
+    },
+  )
 }
 
 /** For use after closing. */

@@ -15,8 +15,8 @@ export {
   type KafkaSettings,
   type KafkaTls,
   type KafkaToken,
-  type Pem,
   kafkaOptions,
+  type Pem,
 } from './options.ts'
 
 /**
@@ -27,7 +27,9 @@ export {
  */
 export function kafka(options: KafkaOptions): Broker {
   if (typeof options !== 'object' || options === null) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', 'kafka() needs its options.', { expected: "{ brokers: ['host:port'] }" })
+    throw new PolluxError('POLLUX_OPTION_INVALID', 'kafka() needs its options.', {
+      expected: "{ brokers: ['host:port'] }",
+    })
   }
   const problems = new Problems()
   const plain = readKafkaOptions(options, problems)
@@ -36,5 +38,11 @@ export function kafka(options: KafkaOptions): Broker {
   checkSettings({ client, consumer, producer, admin })
   const secrets = new Secrets()
   const configs = clientConfigs(options, plain, secrets)
-  return new KafkaBroker(options.brokers.join(','), plain, configs, secrets, options.logger ?? silent)
+  return new KafkaBroker(
+    options.brokers.join(','),
+    plain,
+    configs,
+    secrets,
+    options.logger ?? silent,
+  )
 }

@@ -32,7 +32,9 @@ export class Intake {
       this.#wake.clear()
       try {
         const wanted = Math.max(1, Math.min(max, mostAtOnce))
-        return convertMessages(await call<DriverMessage[]>((done) => this.#consumer.consume(wanted, done)))
+        return convertMessages(
+          await call<DriverMessage[]>((done) => this.#consumer.consume(wanted, done)),
+        )
       } catch (error: unknown) {
         if (typeof (error as Partial<DriverError>).code !== 'number') throw error
         this.#failed(error as DriverError)

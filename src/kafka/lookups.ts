@@ -1,5 +1,11 @@
 import type { AssignedPartition, LogRange, Position, TopicPartition } from '../ports/broker.ts'
-import { call, type DriverAdmin, type DriverConsumer, type DriverOffset, type DriverPosition } from './driver.ts'
+import {
+  call,
+  type DriverAdmin,
+  type DriverConsumer,
+  type DriverOffset,
+  type DriverPosition,
+} from './driver.ts'
 import { kafkaErrors } from './errors.ts'
 import { patiently } from './patience.ts'
 
@@ -16,7 +22,11 @@ async function listOffsets(
   isolationLevel: 0 | 1,
 ): Promise<readonly DriverOffset[]> {
   if (partitions.length === 0) return []
-  const asked = partitions.map(({ topic, partition }) => ({ topic, partition, offset: { timestamp } }))
+  const asked = partitions.map(({ topic, partition }) => ({
+    topic,
+    partition,
+    offset: { timestamp },
+  }))
   const found = await call<readonly DriverOffset[]>((done) =>
     admin.listOffsets(asked, { timeout: requestLimit, isolationLevel }, done),
   )
@@ -24,14 +34,18 @@ async function listOffsets(
   // The answer's order is the driver's own.
   return partitions.map((one) => {
     const answer = byName.get(`${one.topic}/${one.partition}`)
-    if (answer === undefined) throw Object.assign(new Error('no answer for a partition'), { code: kafkaErrors.timedOut })
+    if (answer === undefined)
+      throw Object.assign(new Error('no answer for a partition'), { code: kafkaErrors.timedOut })
     if (answer.error !== undefined && answer.error.code !== 0) throw answer.error
     return answer
   })
 }
 
 /** The ends of logs, each partition in its place. */
-export async function logRanges(admin: DriverAdmin, partitions: readonly TopicPartition[]): Promise<readonly LogRange[]> {
+export async function logRanges(
+  admin: DriverAdmin,
+  partitions: readonly TopicPartition[],
+): Promise<readonly LogRange[]> {
   const firsts = await listOffsets(admin, partitions, earliest, 0)
   const lasts = await listOffsets(admin, partitions, latest, 0)
   return partitions.map(({ topic, partition }, index) => ({
@@ -67,7 +81,9 @@ export async function startPositions(
   const committed = await patiently(signal, () => committedPositions(consumer, partitions))
   const without = partitions.filter((_, index) => committed[index] === undefined)
   // Isolation level 1: with open transactions, the end is that of what is decided, as for any consumer here.
-  const ends = await patiently(signal, () => listOffsets(admin, without, start === 'latest' ? latest : earliest, 1))
+  const ends = await patiently(signal, () =>
+    listOffsets(admin, without, start === 'latest' ? latest : earliest, 1),
+  )
   let next = 0
   return partitions.map(({ topic, partition }, index) => {
     const own = committed[index]
@@ -84,7 +100,8 @@ async function committedPositions(
   )
   return found.map((one) => {
     // An error in place of a position has no number: it is one of those that pass, such as a transaction that is open.
-    if (one instanceof Error) throw Object.assign(new Error(one.message), { code: kafkaErrors.timedOut })
+    if (one instanceof Error)
+      throw Object.assign(new Error(one.message), { code: kafkaErrors.timedOut })
     return one.offset !== undefined && one.offset >= 0 ? one.offset : undefined
   })
 }

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RawMessage } from '../message.ts'
-import type { AssignedPartition, GroupListener, GroupMember, Position, Subscription, TopicPartition } from '../ports/broker.ts'
+import type {
+  AssignedPartition,
+  GroupListener,
+  GroupMember,
+  Position,
+  Subscription,
+  TopicPartition,
+} from '../ports/broker.ts'
 import { Backlog } from './backlog.ts'
 import { Committer } from './committer.ts'
 import { type ConnectedClient, type ConnectionContext, disconnectClient } from './connect-client.ts'
@@ -29,7 +36,11 @@ export interface MemberParts {
   readonly sessionTimeout: number
   readonly pollLimit: number
   /** Finds where partitions start. */
-  starts(consumer: DriverConsumer, partitions: readonly TopicPartition[], signal: AbortSignal): Promise<readonly AssignedPartition[]>
+  starts(
+    consumer: DriverConsumer,
+    partitions: readonly TopicPartition[],
+    signal: AbortSignal,
+  ): Promise<readonly AssignedPartition[]>
   /** Called once the member has left. */
   left(): void
 }
@@ -148,7 +159,9 @@ export class KafkaMember implements GroupMember {
     if (this.#leaving !== undefined) throw closedError('A group member')
     const moves = positions.flatMap((position) => {
       const holding = this.#holdings.get(position)
-      return holding === undefined || holding.phase === 'going' ? [] : [{ holding, offset: position.offset }]
+      return holding === undefined || holding.phase === 'going'
+        ? []
+        : [{ holding, offset: position.offset }]
     })
     for (const { holding, offset } of moves) if (holding.phase === 'coming') holding.seekTo = offset
     const running = moves.filter(({ holding }) => holding.phase === 'ours')
@@ -158,7 +171,9 @@ export class KafkaMember implements GroupMember {
     this.#forget(holdings)
     for (const holding of holdings) this.#stale.set(holding, (this.#stale.get(holding) ?? 0) + 1)
     try {
-      await this.#intake.alone(() => Promise.all(running.map((move) => this.#seekOne(move.holding, move.offset))))
+      await this.#intake.alone(() =>
+        Promise.all(running.map((move) => this.#seekOne(move.holding, move.offset))),
+      )
     } finally {
       for (const holding of holdings) {
         const count = (this.#stale.get(holding) ?? 1) - 1
@@ -177,7 +192,11 @@ export class KafkaMember implements GroupMember {
       })
     } catch (error: unknown) {
       if (this.#holdings.get(holding) !== holding || holding.phase !== 'ours') return
-      throw brokerError(`Partition ${holding.topic}/${holding.partition} cannot be moved`, error, this.#parts.context.secrets)
+      throw brokerError(
+        `Partition ${holding.topic}/${holding.partition} cannot be moved`,
+        error,
+        this.#parts.context.secrets,
+      )
     }
   }
 
@@ -207,14 +226,20 @@ export class KafkaMember implements GroupMember {
       do await this.#take(100)
       while (await this.#hasWork(deadline))
     } catch (error: unknown) {
-      subscription.logger.warn({ error: context.secrets.scrub(String(error)) }, 'Leaving the group met an error')
+      subscription.logger.warn(
+        { error: context.secrets.scrub(String(error)) },
+        'Leaving the group met an error',
+      )
     }
     this.#isGone = true
     this.#committer.close()
     this.#rebalance.close()
     await this.#intake.alone(async () => {
       if (await disconnectClient(this.#consumer, disconnectLimit)) return
-      subscription.logger.warn({ group: subscription.group }, 'A Kafka consumer did not end in time; it is left alone')
+      subscription.logger.warn(
+        { group: subscription.group },
+        'A Kafka consumer did not end in time; it is left alone',
+      )
     })
     this.#parts.left()
   }
@@ -295,21 +320,37 @@ export class KafkaMember implements GroupMember {
     const { subscription, context } = this.#parts
     const code = errorNumber(error) ?? 0
     const text = context.secrets.scrub(error.message)
-    if (code === kafkaErrors.autoOffsetReset || code === kafkaErrors.topicNotAuthorized || code === kafkaErrors.groupNotAuthorized) {
-      return this.#fail(brokerError(`Group ${subscription.group} cannot read`, error, context.secrets))
+    if (
+      code === kafkaErrors.autoOffsetReset ||
+      code === kafkaErrors.topicNotAuthorized ||
+      code === kafkaErrors.groupNotAuthorized
+    ) {
+      return this.#fail(
+        brokerError(`Group ${subscription.group} cannot read`, error, context.secrets),
+      )
     }
     if (code === kafkaErrors.fatal || code === kafkaErrors.fencedInstance) {
       // Somebody else has our place; what we hold is not ours any more.
       const all = this.#holdings.all().map(bare)
       this.#holdings.remove(all)
       if (all.length > 0) this.#parts.listener.lost(all)
-      const cause = Object.assign(new Error(this.#log.reason ?? text), { code: kafkaErrors.fencedInstance })
-      return this.#fail(brokerError(`Group ${subscription.group} put this member out`, cause, context.secrets))
+      const cause = Object.assign(new Error(this.#log.reason ?? text), {
+        code: kafkaErrors.fencedInstance,
+      })
+      return this.#fail(
+        brokerError(`Group ${subscription.group} put this member out`, cause, context.secrets),
+      )
     }
     if (code === kafkaErrors.maxPollExceeded) {
-      subscription.logger.warn({ group: subscription.group }, 'The event loop was blocked for longer than pollLimit; partitions are given up')
+      subscription.logger.warn(
+        { group: subscription.group },
+        'The event loop was blocked for longer than pollLimit; partitions are given up',
+      )
     } else if (!isPassing(error)) {
-      subscription.logger.warn({ group: subscription.group, code }, `The Kafka consumer reports: ${text}`)
+      subscription.logger.warn(
+        { group: subscription.group, code },
+        `The Kafka consumer reports: ${text}`,
+      )
     }
   }
 }

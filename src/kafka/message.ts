@@ -65,8 +65,12 @@ export function convertMessages(given: readonly DriverMessage[]): RawMessage[] {
 }
 
 function unsafe({ topic, partition, offset }: DriverMessage): PolluxError {
-  return new PolluxError('POLLUX_OFFSET_UNSAFE', `A record of ${topic}/${partition} has an offset that would be rounded.`, {
-    expected: `at most ${Number.MAX_SAFE_INTEGER}`,
-    found: `about ${offset}`,
-  })
+  return new PolluxError(
+    'POLLUX_OFFSET_UNSAFE',
+    `A record of ${topic}/${partition} has an offset that would be rounded.`,
+    {
+      expected: `at most ${Number.MAX_SAFE_INTEGER}`,
+      found: `about ${offset}`,
+    },
+  )
 }

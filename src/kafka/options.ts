@@ -1,6 +1,6 @@
 import type { Duration } from '../duration.ts'
 import { shown } from '../errors.ts'
-import { duration, oneOf, type OptionTable, type Problems, readOptions, text } from '../options.ts'
+import { duration, type OptionTable, oneOf, type Problems, readOptions, text } from '../options.ts'
 import type { Logger } from '../ports/logger.ts'
 
 /** librdkafka settings by their own names, e.g. `{ 'compression.codec': 'zstd' }`. */
@@ -150,7 +150,8 @@ function checkBrokers(brokers: unknown, problems: Problems): void {
   for (const broker of brokers as unknown[]) {
     if (typeof broker === 'string' && hostAndPort.test(broker)) continue
     // A URL may hold a password.
-    const found = typeof broker === 'string' && broker.includes('@') ? 'a text with @' : shown(broker)
+    const found =
+      typeof broker === 'string' && broker.includes('@') ? 'a text with @' : shown(broker)
     problems.add(`brokers: expected host:port, found ${found}`)
   }
 }
@@ -159,18 +160,23 @@ const tlsNames = ['ca', 'cert', 'key', 'passphrase', 'rejectUnauthorized']
 
 function checkTls(tls: unknown, problems: Problems): void {
   if (tls === undefined || typeof tls === 'boolean') return
-  if (typeof tls !== 'object' || tls === null) return problems.add('tls: expected true, false or an object')
+  if (typeof tls !== 'object' || tls === null)
+    return problems.add('tls: expected true, false or an object')
   for (const name of Object.keys(tls)) {
-    if (!tlsNames.includes(name)) problems.add(`tls.${name}: unknown option; known are ${tlsNames.join(', ')}`)
+    if (!tlsNames.includes(name))
+      problems.add(`tls.${name}: unknown option; known are ${tlsNames.join(', ')}`)
   }
   const { ca, cert, key, passphrase, rejectUnauthorized } = tls as Record<string, unknown>
-  const isPem = (value: unknown): boolean => typeof value === 'string' || value instanceof Uint8Array
+  const isPem = (value: unknown): boolean =>
+    typeof value === 'string' || value instanceof Uint8Array
   const all = Array.isArray(ca) ? ca : [ca]
   if (ca !== undefined && !all.every(isPem)) problems.add('tls.ca: expected PEM as text or bytes')
   if (cert !== undefined && !isPem(cert)) problems.add('tls.cert: expected PEM as text or bytes')
   if (key !== undefined && !isPem(key)) problems.add('tls.key: expected PEM as text or bytes')
-  if ((cert === undefined) !== (key === undefined)) problems.add('tls: expected cert and key together')
-  if (passphrase !== undefined && typeof passphrase !== 'string') problems.add('tls.passphrase: expected a text')
+  if ((cert === undefined) !== (key === undefined))
+    problems.add('tls: expected cert and key together')
+  if (passphrase !== undefined && typeof passphrase !== 'string')
+    problems.add('tls.passphrase: expected a text')
   if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean') {
     problems.add('tls.rejectUnauthorized: expected true or false')
   }
@@ -178,10 +184,12 @@ function checkTls(tls: unknown, problems: Problems): void {
 
 function checkSasl(sasl: unknown, problems: Problems): void {
   if (sasl === undefined) return
-  if (typeof sasl !== 'object' || sasl === null) return problems.add('sasl: expected an object with a mechanism')
+  if (typeof sasl !== 'object' || sasl === null)
+    return problems.add('sasl: expected an object with a mechanism')
   const { mechanism, username, password, token } = sasl as Record<string, unknown>
   if (mechanism === 'oauthbearer') {
-    if (typeof token !== 'function') problems.add('sasl.token: expected a function that returns a token')
+    if (typeof token !== 'function')
+      problems.add('sasl.token: expected a function that returns a token')
     return
   }
   if (!['plain', 'scram-sha-256', 'scram-sha-512'].includes(mechanism as string)) {
@@ -189,6 +197,8 @@ function checkSasl(sasl: unknown, problems: Problems): void {
       `sasl.mechanism: expected 'plain' or 'scram-sha-256' or 'scram-sha-512' or 'oauthbearer', found ${shown(mechanism)}`,
     )
   }
-  if (typeof username !== 'string' || username === '') problems.add('sasl.username: expected a text that is not empty')
-  if (typeof password !== 'string' || password === '') problems.add('sasl.password: expected a text that is not empty')
+  if (typeof username !== 'string' || username === '')
+    problems.add('sasl.username: expected a text that is not empty')
+  if (typeof password !== 'string' || password === '')
+    problems.add('sasl.password: expected a text that is not empty')
 }

@@ -34,7 +34,13 @@ export class Holdings {
 
   add(partitions: readonly TopicPartition[]): Holding[] {
     return partitions.map(({ topic, partition }) => {
-      const holding: Holding = { topic, partition, phase: 'coming', isPaused: false, seekTo: undefined }
+      const holding: Holding = {
+        topic,
+        partition,
+        phase: 'coming',
+        isPaused: false,
+        seekTo: undefined,
+      }
       const byPartition = this.#byTopic.get(topic) ?? new Map<number, Holding>()
       this.#byTopic.set(topic, byPartition.set(partition, holding))
       return holding

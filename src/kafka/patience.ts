@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isPassing } from './errors.ts'
 
 /** Calls `task` again for as long as what goes wrong passes by itself. Ends with the last error once `signal` is aborted. */
-export async function patiently<Value>(signal: AbortSignal, task: () => Promise<Value>): Promise<Value> {
+export async function patiently<Value>(
+  signal: AbortSignal,
+  task: () => Promise<Value>,
+): Promise<Value> {
   for (let wait = 50; ; wait = Math.min(1_000, wait * 2)) {
     try {
       return await task()

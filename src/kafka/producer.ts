@@ -39,7 +39,12 @@ export class KafkaProducer implements BrokerProducer {
   #failure: PolluxError | undefined
   readonly #closed: () => void
 
-  constructor(connected: ConnectedClient<DriverProducer>, context: ConnectionContext, maxBytes: number, closed: () => void) {
+  constructor(
+    connected: ConnectedClient<DriverProducer>,
+    context: ConnectionContext,
+    maxBytes: number,
+    closed: () => void,
+  ) {
     this.#client = connected.client
     this.#log = connected.log
     this.#context = context
@@ -65,11 +70,15 @@ export class KafkaProducer implements BrokerProducer {
   check(record: OutgoingRecord): Error | undefined {
     const bytes = recordBytes(record)
     if (bytes <= this.#maxBytes) return undefined
-    return new PolluxError('POLLUX_OUTPUT_REFUSED', `A record for topic ${record.topic} is too large.`, {
-      expected: `at most ${this.#maxBytes} bytes with its headers`,
-      found: `${bytes} bytes`,
-      hint: "Make it smaller, or raise message.max.bytes of the client, and of the broker or topic.",
-    })
+    return new PolluxError(
+      'POLLUX_OUTPUT_REFUSED',
+      `A record for topic ${record.topic} is too large.`,
+      {
+        expected: `at most ${this.#maxBytes} bytes with its headers`,
+        found: `${bytes} bytes`,
+        hint: 'Make it smaller, or raise message.max.bytes of the client, and of the broker or topic.',
+      },
+    )
   }
 
   close(): Promise<void> {
@@ -81,7 +90,10 @@ export class KafkaProducer implements BrokerProducer {
     for (const { reject } of this.#waiting.splice(0)) reject(closedError('A producer'))
     await this.#running
     if (!(await disconnectClient(this.#client, 5_000))) {
-      this.#context.logger.warn({ brokers: this.#context.where }, 'A Kafka producer did not end in time; it is left alone')
+      this.#context.logger.warn(
+        { brokers: this.#context.where },
+        'A Kafka producer did not end in time; it is left alone',
+      )
     }
     this.#closed()
   }
@@ -93,7 +105,10 @@ export class KafkaProducer implements BrokerProducer {
       const batch = this.#nextBatch()
       try {
         const [first] = batch
-        const all = batch.length === 1 && first !== undefined ? first.records : batch.flatMap((one) => one.records)
+        const all =
+          batch.length === 1 && first !== undefined
+            ? first.records
+            : batch.flatMap((one) => one.records)
         const refusals = await this.#write(all)
         settle(batch, refusals)
       } catch (error: unknown) {
@@ -125,13 +140,17 @@ export class KafkaProducer implements BrokerProducer {
     }
     for (let from = 0; from < places.length; from += mostAtOnce) {
       const part = places.length <= mostAtOnce ? places : places.slice(from, from + mostAtOnce)
-      for (const [place, error] of await this.#writePart(records, part)) refused.set(place, this.#refusal(records, place, error))
+      for (const [place, error] of await this.#writePart(records, part))
+        refused.set(place, this.#refusal(records, place, error))
     }
     return refused
   }
 
   /** Writes records together; what the broker found too large together is written again one by one. */
-  async #writePart(records: readonly OutgoingRecord[], places: readonly number[]): Promise<Map<number, DriverError>> {
+  async #writePart(
+    records: readonly OutgoingRecord[],
+    places: readonly number[],
+  ): Promise<Map<number, DriverError>> {
     const errors = await this.#attempt(records, places)
     if (places.length === 1) return errors
     const again = [...errors].filter(([, error]) => isTooLarge(error)).map(([place]) => place)
@@ -149,7 +168,10 @@ export class KafkaProducer implements BrokerProducer {
     return errors
   }
 
-  async #attempt(records: readonly OutgoingRecord[], places: readonly number[]): Promise<Map<number, DriverError>> {
+  async #attempt(
+    records: readonly OutgoingRecord[],
+    places: readonly number[],
+  ): Promise<Map<number, DriverError>> {
     const failed = new Map<number, DriverError>()
     for (const place of places) {
       if (this.#failure !== undefined) throw this.#failure
@@ -165,7 +187,11 @@ export class KafkaProducer implements BrokerProducer {
   }
 
   /** Returns a promise only when the queue is full: one for each record would cost as much as the record. */
-  #produce(record: OutgoingRecord, place: number, failed: Map<number, DriverError>): Promise<void> | undefined {
+  #produce(
+    record: OutgoingRecord,
+    place: number,
+    failed: Map<number, DriverError>,
+  ): Promise<void> | undefined {
     try {
       produce(this.#client, record)
       return undefined
@@ -188,8 +214,10 @@ export class KafkaProducer implements BrokerProducer {
     for (let slice = 1; ; slice = Math.min(10, slice + 1)) {
       const error = await new Promise<unknown>((resolve) => this.#client.flush(slice, resolve))
       if (error === null || error === undefined) break
-      if (errorNumber(error) !== kafkaErrors.timedOut) throw brokerError('Records cannot be sent', error, this.#context.secrets)
-      if (this.#closing !== undefined || this.#context.closed.aborted) throw closedError('A producer')
+      if (errorNumber(error) !== kafkaErrors.timedOut)
+        throw brokerError('Records cannot be sent', error, this.#context.secrets)
+      if (this.#closing !== undefined || this.#context.closed.aborted)
+        throw closedError('A producer')
     }
     this.#log.isUp()
     // Reports were queued for this thread before `flush` came back, a hundred for each turn of the event loop.
@@ -208,7 +236,11 @@ export class KafkaProducer implements BrokerProducer {
 
   #refusal(records: readonly OutgoingRecord[], place: number, cause: DriverError): Error {
     const topic = records[place]?.topic
-    const error = brokerError(`A record for topic ${topic} is refused`, cause, this.#context.secrets)
+    const error = brokerError(
+      `A record for topic ${topic} is refused`,
+      cause,
+      this.#context.secrets,
+    )
     if (error.code === 'POLLUX_TOPIC_UNKNOWN') {
       this.#topics.forget(topic)
       return error
@@ -230,19 +262,33 @@ function bytesOf(bytes: Buffer | null): Buffer | null {
   return bytes !== null && bytes.length === 0 ? emptyBytes : bytes
 }
 
-function produce(client: DriverProducer, { topic, partition, key, value, timestamp, headers }: OutgoingRecord): void {
-  if (headers.length === 0) client.produce(topic, partition ?? -1, bytesOf(value), bytesOf(key), timestamp)
+function produce(
+  client: DriverProducer,
+  { topic, partition, key, value, timestamp, headers }: OutgoingRecord,
+): void {
+  if (headers.length === 0)
+    client.produce(topic, partition ?? -1, bytesOf(value), bytesOf(key), timestamp)
   else {
     // Null would make the driver send the record without its headers and throw all the same.
     const given = headers.map((one) => ({ [one.name]: headerBytes(one.value) }))
-    client.produce(topic, partition ?? -1, bytesOf(value), bytesOf(key), timestamp, undefined, given)
+    client.produce(
+      topic,
+      partition ?? -1,
+      bytesOf(value),
+      bytesOf(key),
+      timestamp,
+      undefined,
+      given,
+    )
   }
 }
 
 function headerBytes(value: Uint8Array | null): Buffer {
   if (value === null) return noBytes
   if (value.length === 0) return emptyBytes
-  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  return Buffer.isBuffer(value)
+    ? value
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
 /** Gives each call its own refusals, by the places in its own records. */

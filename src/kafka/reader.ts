@@ -27,7 +27,8 @@ export class KafkaReader implements BrokerReader {
     this.#consumer = client
     this.#closed = closed
     this.#intake = new Intake(client, wake, (error: DriverError) => {
-      if (!isPassing(error)) this.#failure = brokerError('A reader cannot go on', error, context.secrets)
+      if (!isPassing(error))
+        this.#failure = brokerError('A reader cannot go on', error, context.secrets)
     })
     void log
     client.assign(from.map((position) => ({ ...bare(position), offset: position.offset })))

@@ -62,7 +62,8 @@ export class Rebalance {
   async #assign(given: readonly DriverPosition[]): Promise<void> {
     const { consumer, holdings } = this.#host
     const added = holdings.add(given.map(bare))
-    if (this.#isClosing || added.length === 0) return this.#answer(() => consumer.incrementalAssign(given))
+    if (this.#isClosing || added.length === 0)
+      return this.#answer(() => consumer.incrementalAssign(given))
     let positions: readonly Position[] = []
     let failure: { readonly error: unknown } | undefined
     try {
@@ -71,7 +72,9 @@ export class Rebalance {
       // The driver has to be answered all the same; nothing is delivered, and nothing of it is committed.
       failure = { error }
     }
-    this.#answer(() => consumer.incrementalAssign(positions.length > 0 ? positions : given.map(bare)))
+    this.#answer(() =>
+      consumer.incrementalAssign(positions.length > 0 ? positions : given.map(bare)),
+    )
     for (const holding of added) {
       holding.phase = 'ours'
       if (failure !== undefined) holding.isPaused = true
@@ -91,7 +94,10 @@ export class Rebalance {
       const holding = holdings.get(partition)
       if (holding !== undefined && offsets.has(holding)) offsets.set(holding, offset)
     }
-    return added.map((holding) => ({ ...bare(holding), offset: holding.seekTo ?? offsets.get(holding) ?? 0 }))
+    return added.map((holding) => ({
+      ...bare(holding),
+      offset: holding.seekTo ?? offsets.get(holding) ?? 0,
+    }))
   }
 
   async #revoke(given: readonly DriverPosition[]): Promise<void> {
@@ -103,7 +109,10 @@ export class Rebalance {
       this.#answer(() => consumer.pause(leaving.map(bare)))
       this.#host.forget(leaving)
       if (!this.#isClosing && !(await this.#giveUp(leaving.map(bare)))) {
-        logger.warn({ partitions: leaving.map(bare) }, 'Partitions were lost: the group gave them to another member')
+        logger.warn(
+          { partitions: leaving.map(bare) },
+          'Partitions were lost: the group gave them to another member',
+        )
       }
       holdings.remove(leaving)
     }
@@ -119,7 +128,10 @@ export class Rebalance {
     }
     let isDone = false
     const done = listener.revoked(partitions).catch((error: unknown) => {
-      logger.error({ error: errorText(error), partitions }, 'Giving up partitions failed; they are given up as they are')
+      logger.error(
+        { error: errorText(error), partitions },
+        'Giving up partitions failed; they are given up as they are',
+      )
     })
     void done.then(() => {
       isDone = true
@@ -145,7 +157,10 @@ export class Rebalance {
       answer()
     } catch (error: unknown) {
       // The assignment changed meanwhile, or the client is being taken down: the driver calls again, or needs none.
-      this.#host.logger.debug({ error: errorText(error) }, 'The Kafka client did not take an answer to a rebalance')
+      this.#host.logger.debug(
+        { error: errorText(error) },
+        'The Kafka client did not take an answer to a rebalance',
+      )
       if (this.#isClosing) this.#host.consumer.unassign()
     }
   }

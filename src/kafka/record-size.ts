@@ -8,6 +8,7 @@ const headerFrame = 10
 /** The bytes of a record as librdkafka compares them with `message.max.bytes`. */
 export function recordBytes({ key, value, headers }: OutgoingRecord): number {
   let bytes = frame + (key?.length ?? 0) + (value?.length ?? 0)
-  for (const { name, value: header } of headers) bytes += headerFrame + Buffer.byteLength(name) + (header?.length ?? 0)
+  for (const { name, value: header } of headers)
+    bytes += headerFrame + Buffer.byteLength(name) + (header?.length ?? 0)
   return bytes
 }

@@ -30,8 +30,18 @@ export class Reports {
 
 function isSame(record: OutgoingRecord | undefined, report: DriverReport): boolean {
   if (record === undefined || record.topic !== report.topic) return false
-  if (record.partition !== undefined && report.partition >= 0 && record.partition !== report.partition) return false
-  if (record.timestamp !== undefined && report.timestamp !== undefined && record.timestamp !== report.timestamp) return false
+  if (
+    record.partition !== undefined &&
+    report.partition >= 0 &&
+    record.partition !== report.partition
+  )
+    return false
+  if (
+    record.timestamp !== undefined &&
+    report.timestamp !== undefined &&
+    record.timestamp !== report.timestamp
+  )
+    return false
   return sameBytes(record.key, report.key) && sameBytes(record.value, report.value ?? null)
 }
 

@@ -7,7 +7,8 @@ export class Secrets {
       if (secret === undefined || secret === '') continue
       this.#known.add(secret)
       // A key that a message quotes in part.
-      for (const line of secret.split('\n')) if (line.length >= 20 && !line.startsWith('-----')) this.#known.add(line)
+      for (const line of secret.split('\n'))
+        if (line.length >= 20 && !line.startsWith('-----')) this.#known.add(line)
     }
   }
 

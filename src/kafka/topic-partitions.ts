@@ -52,9 +52,13 @@ export class TopicPartitions {
     const count = this.#counts.get(topic)
     if (count === undefined) return unknownTopic([topic])
     if (partition === undefined || (partition >= 0 && partition < count)) return undefined
-    return new PolluxError('POLLUX_OUTPUT_REFUSED', `Topic ${topic} has no partition ${partition}.`, {
-      expected: `0 to ${count - 1}`,
-    })
+    return new PolluxError(
+      'POLLUX_OUTPUT_REFUSED',
+      `Topic ${topic} has no partition ${partition}.`,
+      {
+        expected: `0 to ${count - 1}`,
+      },
+    )
   }
 
   /** The topic was deleted, it seems. */
@@ -64,15 +68,26 @@ export class TopicPartitions {
 }
 
 /** How many partitions a topic has; 0 when there is no such topic. */
-export async function partitionCount(client: DriverClient, topic: string, context: ConnectionContext): Promise<number> {
+export async function partitionCount(
+  client: DriverClient,
+  topic: string,
+  context: ConnectionContext,
+): Promise<number> {
   try {
     const found = await patiently(context.closed, () =>
-      call<DriverMetadata>((done) => client.getMetadata({ topic, allTopics: false, timeout: 4_000 }, done)),
+      call<DriverMetadata>((done) =>
+        client.getMetadata({ topic, allTopics: false, timeout: 4_000 }, done),
+      ),
     )
     return found.topics.find(({ name }) => name === topic)?.partitions.length ?? 0
   } catch (error: unknown) {
     const code = errorNumber(error)
-    if (code === kafkaErrors.unknownTopic || code === kafkaErrors.unknownTopicLocal || code === kafkaErrors.invalidTopic) return 0
+    if (
+      code === kafkaErrors.unknownTopic ||
+      code === kafkaErrors.unknownTopicLocal ||
+      code === kafkaErrors.invalidTopic
+    )
+      return 0
     throw error
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { BacklogSettings } from './backlog-process.ts'
 import type { Broker } from '../../src/ports/broker.ts'
 import { eventually } from '../../src/testing/index.ts'
 import { Child } from '../crash/child-process.ts'
+import type { BacklogSettings } from './backlog-process.ts'
 
 const messages = 50_000
 const size = 12 * 1024
@@ -22,10 +22,16 @@ export async function meetBacklog(broker: Broker, settings: BacklogSettings): Pr
   const child = new Child('cases/backlog-process.ts', settings, ['--max-old-space-size=256'])
   try {
     const reports = (): Report[] => child.lines.map((line) => JSON.parse(line) as Report)
-    const start = await eventually('it works', () => child.hasEnded || reports().find(({ handled }) => handled > 0), { deadline: 60_000 })
+    const start = await eventually(
+      'it works',
+      () => child.hasEnded || reports().find(({ handled }) => handled > 0),
+      { deadline: 60_000 },
+    )
     assert.notEqual(start, true, child.errors)
     const enough = reports().length + seconds * 2
-    await eventually('half a minute of work', () => child.hasEnded || reports().length >= enough, { deadline: 120_000 })
+    await eventually('half a minute of work', () => child.hasEnded || reports().length >= enough, {
+      deadline: 120_000,
+    })
     assert.ok(!child.hasEnded, child.errors)
     const all = reports()
     const most = Math.max(...all.map(({ waiting }) => waiting))
@@ -42,7 +48,10 @@ export async function meetBacklog(broker: Broker, settings: BacklogSettings): Pr
     assert.equal(await child.ended(10_000), 0, child.errors)
     const { offsets } = await broker.admin.group(settings.group)
     const committed = offsets.reduce((sum, { offset }) => sum + offset, 0)
-    assert.ok(committed >= (last?.handled ?? 0), `${committed} are committed, ${last?.handled} were handled`)
+    assert.ok(
+      committed >= (last?.handled ?? 0),
+      `${committed} are committed, ${last?.handled} were handled`,
+    )
   } finally {
     await child.kill()
   }
@@ -56,7 +65,14 @@ async function fill(broker: Broker, topic: string): Promise<void> {
   for (let sent = 0; sent < messages; sent += 1_000) {
     await producer.send(
       Array.from({ length: 1_000 }, (_, index) => {
-        return { topic, partition: index % 4, key: Buffer.from(`${sent + index}`), value, headers: [], timestamp: undefined }
+        return {
+          topic,
+          partition: index % 4,
+          key: Buffer.from(`${sent + index}`),
+          value,
+          headers: [],
+          timestamp: undefined,
+        }
       }),
     )
   }

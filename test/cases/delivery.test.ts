@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { defineService, type Order, PolluxError, type Service, text, topic } from '../../src/index.ts'
+import {
+  defineService,
+  type Order,
+  PolluxError,
+  type Service,
+  text,
+  topic,
+} from '../../src/index.ts'
 import { eventually, testRuntime } from '../../src/testing/index.ts'
 import { watchedBroker } from './watched-broker.ts'
 
@@ -13,13 +20,22 @@ class Story {
   readonly memory = sharedMemory()
   readonly commits: (readonly [partition: number, offset: number])[] = []
 
-  async send(...records: readonly (readonly [partition: number, key: string, value: string])[]): Promise<void> {
+  async send(
+    ...records: readonly (readonly [partition: number, key: string, value: string])[]
+  ): Promise<void> {
     const broker = embeddedBroker({ memory: this.memory })
     await broker.admin.createTopics([{ name: 'input', partitions: 2 }])
     const producer = await broker.producer()
     await producer.send(
       records.map(([partition, key, value]) => {
-        return { topic: 'input', partition, key: Buffer.from(key), value: Buffer.from(value), headers: [], timestamp: undefined }
+        return {
+          topic: 'input',
+          partition,
+          key: Buffer.from(key),
+          value: Buffer.from(value),
+          headers: [],
+          timestamp: undefined,
+        }
       }),
     )
   }
@@ -84,7 +100,10 @@ test('case 1: the same when the group starts at the latest: what came after the 
   })
   const broker = embeddedBroker({ memory: story.memory })
   const runtime = await testRuntime(service, { broker })
-  await eventually('the start position is committed', async () => (await story.committed(service))[0] === 1)
+  await eventually(
+    'the start position is committed',
+    async () => (await story.committed(service))[0] === 1,
+  )
   await story.send([0, 'new', 'new'])
   await assert.rejects(runtime.settled(), /not yet/)
   await runtime.stop().catch(() => {})
@@ -122,11 +141,20 @@ for (const order of orders) {
         assert.ok(PolluxError.is(error, 'POLLUX_HANDLER_FAILED'))
         assert.match(error.message, /input\/0\/1 failed: always/)
         assert.deepEqual((await story.committed(service))[0], 1, 'in front of the failed message')
-        assert.equal(handled.filter((value) => value === 'bad').length, round, 'delivered again after each restart')
+        assert.equal(
+          handled.filter((value) => value === 'bad').length,
+          round,
+          'delivered again after each restart',
+        )
       }
       assert.ok(story.commits.every(([partition, offset]) => partition !== 0 || offset <= 1))
-      assert.equal((await story.committed(service))[1], 50, 'the other partition has finished what it had and committed it')
-      if (order === 'partition') assert.ok(!handled.includes('o2'), 'nothing of the partition overtakes it')
+      assert.equal(
+        (await story.committed(service))[1],
+        50,
+        'the other partition has finished what it had and committed it',
+      )
+      if (order === 'partition')
+        assert.ok(!handled.includes('o2'), 'nothing of the partition overtakes it')
       if (order === 'key') assert.ok(!handled.includes('o5'), 'nothing of its key overtakes it')
     })
   }

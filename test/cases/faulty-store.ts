@@ -5,7 +5,10 @@ import type { Store } from '../../src/ports/store.ts'
 export type StoreFault = 'unreachable' | 'lost answer' | 'conflict' | 'fenced' | 'taken over'
 
 /** A store whose calls go wrong as `next` says, asked once for each call. */
-export function faultyStore(store: Store, next: (call: 'acquire' | 'load' | 'commit') => StoreFault | undefined): Store {
+export function faultyStore(
+  store: Store,
+  next: (call: 'acquire' | 'load' | 'commit') => StoreFault | undefined,
+): Store {
   const troubled = async <T>(call: 'acquire' | 'load', action: () => Promise<T>): Promise<T> => {
     const fault = next(call)
     if (fault === 'unreachable') throw unreachable()

@@ -14,21 +14,40 @@ before(() => broker.connect())
 after(() => broker.close())
 
 /** A topic of one or more partitions with these values; the key is the value. */
-async function topicWith(name: string, ...partitions: readonly (readonly string[])[]): Promise<string> {
+async function topicWith(
+  name: string,
+  ...partitions: readonly (readonly string[])[]
+): Promise<string> {
   const topic = `${name}-${mark}`
   await broker.admin.createTopics([{ name: topic, partitions: partitions.length }])
   const producer = await broker.producer()
   await producer.send(
     partitions.flatMap((values, partition) =>
-      values.map((value) => ({ topic, partition, key: Buffer.from(value), value: Buffer.from(value), headers: [], timestamp: undefined })),
+      values.map((value) => ({
+        topic,
+        partition,
+        key: Buffer.from(value),
+        value: Buffer.from(value),
+        headers: [],
+        timestamp: undefined,
+      })),
     ),
   )
   await producer.close()
   return topic
 }
 
-function start(topic: string, handler: KafkaSettings['handler'], at: readonly string[] = brokers): Child {
-  return new Child('cases/kafka-process.ts', { brokers: at, group: `g-${topic}`, topic, handler } satisfies KafkaSettings)
+function start(
+  topic: string,
+  handler: KafkaSettings['handler'],
+  at: readonly string[] = brokers,
+): Child {
+  return new Child('cases/kafka-process.ts', {
+    brokers: at,
+    group: `g-${topic}`,
+    topic,
+    handler,
+  } satisfies KafkaSettings)
 }
 
 async function committed(topic: string): Promise<Record<number, number>> {
@@ -43,7 +62,8 @@ test('case 6: settings that commit before the work is done are refused, in any s
       for (const group of ['client', 'consumer'] as const) {
         assert.throws(
           () => kafka({ brokers, [group]: { [name]: value } }),
-          (error) => PolluxError.is(error, 'POLLUX_SETTING_REFUSED') && error.message.includes(name),
+          (error) =>
+            PolluxError.is(error, 'POLLUX_SETTING_REFUSED') && error.message.includes(name),
           `${group} ${name}=${value}`,
         )
       }
@@ -59,10 +79,14 @@ test('case 6: while a handler runs, nothing is committed; after a kill its messa
   // Longer than any timer that could commit here: twice the client's own interval would be 10 s, were it on; the
   // engine's is 0.
   const until = performance.now() + 7_000
-  await eventually('seven seconds are over', async () => {
-    assert.deepEqual(await committed(topic), { 0: 0 })
-    return performance.now() > until
-  }, { every: 500 })
+  await eventually(
+    'seven seconds are over',
+    async () => {
+      assert.deepEqual(await committed(topic), { 0: 0 })
+      return performance.now() > until
+    },
+    { every: 500 },
+  )
   await first.kill()
   assert.deepEqual(await committed(topic), { 0: 0 })
   const second = start(topic, 'copies')
@@ -73,7 +97,11 @@ test('case 6: while a handler runs, nothing is committed; after a kill its messa
 })
 
 test('case 2: a message that always fails holds its partition, the others finish; the process ends with 1', async () => {
-  const topic = await topicWith('bad', ['o0', 'bad', 'o2'], Array.from({ length: 30 }, (_, n) => `other ${n}`))
+  const topic = await topicWith(
+    'bad',
+    ['o0', 'bad', 'o2'],
+    Array.from({ length: 30 }, (_, n) => `other ${n}`),
+  )
   for (let round = 1; round <= 2; round += 1) {
     const child = start(topic, 'fails')
     assert.equal(await child.ended(), 1, child.errors)

@@ -10,7 +10,12 @@ export interface KafkaSettings {
   readonly handler: 'copies' | 'holds' | 'fails'
 }
 
-const { brokers, group, topic: name, handler } = JSON.parse(process.argv[2] ?? '{}') as KafkaSettings
+const {
+  brokers,
+  group,
+  topic: name,
+  handler,
+} = JSON.parse(process.argv[2] ?? '{}') as KafkaSettings
 const service = defineService(group, {
   inputs: [topic(name, { key: text, value: text })],
   handle({ value }) {
@@ -19,7 +24,11 @@ const service = defineService(group, {
     return handler === 'holds' ? new Promise<undefined>(() => {}) : undefined
   },
 })
-const starting = run(service, { broker: kafka({ brokers, sessionTimeout: '6s' }), commitInterval: 0, drainTimeout: '5s' })
+const starting = run(service, {
+  broker: kafka({ brokers, sessionTimeout: '6s' }),
+  commitInterval: 0,
+  drainTimeout: '5s',
+})
 // By now the signals are watched.
 console.log('starting')
 const runtime = await starting

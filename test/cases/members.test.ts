@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { encodeRecord } from '../../src/engine/outputs.ts'
-import { defineService, type Logger, run, type Runtime, text, topic } from '../../src/index.ts'
+import { defineService, type Logger, type Runtime, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, within } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { chanceOf } from './pump.ts'
@@ -43,11 +43,16 @@ async function comeAndGo(seed: number, kind: Kind): Promise<void> {
   const service = (member: number) => {
     const handled = async (key: string, value: string): Promise<void> => {
       const leave = seen.enter(key, Number(value), member)
-      for (let turns = Math.floor(chance() * 4); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve))
+      for (let turns = Math.floor(chance() * 4); turns > 0; turns -= 1)
+        await new Promise((resolve) => setImmediate(resolve))
       leave()
     }
     if (!hasState) {
-      return defineService('shared', { inputs: [input], order: kind, handle: ({ key, value }) => handled(key, value) })
+      return defineService('shared', {
+        inputs: [input],
+        order: kind,
+        handle: ({ key, value }) => handled(key, value),
+      })
     }
     return defineService('shared', {
       inputs: [input],
@@ -80,18 +85,28 @@ async function comeAndGo(seed: number, kind: Kind): Promise<void> {
       return input.message({ key, value: `${sent}` })
     })
     await producer.send(messages.map(encodeRecord))
-    for (let turns = Math.floor(chance() * 30); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve))
+    for (let turns = Math.floor(chance() * 30); turns > 0; turns -= 1)
+      await new Promise((resolve) => setImmediate(resolve))
     if (members.length < 3 && chance() < 0.6) members.push(await join())
     else if (members.length > 1) {
       const [leaving] = members.splice(Math.floor(chance() * members.length), 1)
-      assert.equal((await within('leaving', leaving?.stop() ?? Promise.reject(new Error('none')), 10_000)).outcome, 'drained')
+      assert.equal(
+        (await within('leaving', leaving?.stop() ?? Promise.reject(new Error('none')), 10_000))
+          .outcome,
+        'drained',
+      )
     }
   }
-  await eventually('all is committed', async () => {
-    const { offsets } = await admin.group('shared')
-    return offsets.reduce((sum, { offset }) => sum + offset, 0) === sent
-  }, { deadline: 15_000 })
-  for (const member of members) assert.equal((await within('the end', member.stop(), 10_000)).outcome, 'drained')
+  await eventually(
+    'all is committed',
+    async () => {
+      const { offsets } = await admin.group('shared')
+      return offsets.reduce((sum, { offset }) => sum + offset, 0) === sent
+    },
+    { deadline: 15_000 },
+  )
+  for (const member of members)
+    assert.equal((await within('the end', member.stop(), 10_000)).outcome, 'drained')
   assert.deepEqual(seen.problems, [])
   const all = [...seen.starts.values()].flat()
   assert.equal(new Set(all).size, sent, 'each message was handled')
@@ -99,7 +114,11 @@ async function comeAndGo(seed: number, kind: Kind): Promise<void> {
   if (kind !== 'key') assert.equal(all.length, sent, 'and, as each member left in peace, once')
   for (const [key, numbers] of seen.starts) {
     const firsts = [...new Set(numbers)]
-    assert.deepEqual(firsts, firsts.toSorted((a, b) => a - b), `order of ${key}`)
+    assert.deepEqual(
+      firsts,
+      firsts.toSorted((a, b) => a - b),
+      `order of ${key}`,
+    )
   }
   if (!hasState) return
   for (const [key, numbers] of seen.starts) {
@@ -128,7 +147,9 @@ test('case 8: once a partition is wanted back, what runs is finished and committ
   const admin = embeddedBroker({ memory }).admin
   await admin.createTopics([{ name: 'input', partitions: 2 }])
   const producer = await embeddedBroker({ memory }).producer()
-  const messages = Array.from({ length: 20 }, (_, n) => input.message({ key: `k${n}`, value: `${n}`, partition: n % 2 }))
+  const messages = Array.from({ length: 20 }, (_, n) =>
+    input.message({ key: `k${n}`, value: `${n}`, partition: n % 2 }),
+  )
   await producer.send(messages.map(encodeRecord))
   const handled: string[] = []
   let go = (): void => {}

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { bytes, type Codec, defineService, json, PolluxError, type StatefulContext, text, topic } from '../../src/index.ts'
+import { embeddedBroker } from '../../src/embedded/index.ts'
+import {
+  bytes,
+  type Codec,
+  defineService,
+  json,
+  PolluxError,
+  type StatefulContext,
+  text,
+  topic,
+} from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { faultyStore } from './faulty-store.ts'
 import { watchedBroker } from './watched-broker.ts'
-import { embeddedBroker } from '../../src/embedded/index.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
@@ -21,19 +30,49 @@ test('whatever a handler returns that is no output stops the partition with a cl
     ['a text', 'hello', 'POLLUX_OUTPUT_UNDECLARED'],
     ['a number', 42, 'POLLUX_OUTPUT_UNDECLARED'],
     ['false', false, 'POLLUX_OUTPUT_UNDECLARED'],
-    ['a list with a hole', [output.message({ key: 'a', value: 'x' }), undefined], 'POLLUX_OUTPUT_UNDECLARED'],
+    [
+      'a list with a hole',
+      [output.message({ key: 'a', value: 'x' }), undefined],
+      'POLLUX_OUTPUT_UNDECLARED',
+    ],
     ['a list of lists', [[output.message({ key: 'a', value: 'x' })]], 'POLLUX_OUTPUT_UNDECLARED'],
-    ['a message of another topic', stranger.message({ key: 'a', value: 'x' }), 'POLLUX_OUTPUT_UNDECLARED'],
+    [
+      'a message of another topic',
+      stranger.message({ key: 'a', value: 'x' }),
+      'POLLUX_OUTPUT_UNDECLARED',
+    ],
     ['an empty object', {}, 'POLLUX_OUTPUT_UNDECLARED'],
     ['a message without fields', { topic: output }, 'POLLUX_HANDLER_FAILED'],
-    ['a value of the wrong type', output.message({ key: 'a', value: 7 as never }), 'POLLUX_ENCODE_FAILED'],
-    ['a header of the wrong type', output.message({ key: 'a', value: 'x', headers: { n: 7 as never } }), 'POLLUX_ENCODE_FAILED'],
+    [
+      'a value of the wrong type',
+      output.message({ key: 'a', value: 7 as never }),
+      'POLLUX_ENCODE_FAILED',
+    ],
+    [
+      'a header of the wrong type',
+      output.message({ key: 'a', value: 'x', headers: { n: 7 as never } }),
+      'POLLUX_ENCODE_FAILED',
+    ],
     ['a thenable that throws', throwing, 'POLLUX_HANDLER_FAILED'],
-    ['a thenable that rejects twice', { then: (_: unknown, no: (e: Error) => void) => (no(new Error('one')), no(new Error('two'))) }, 'POLLUX_HANDLER_FAILED'],
-    ['a thenable that rejects with nothing', { then: (_: unknown, no: () => void) => no() }, 'POLLUX_HANDLER_FAILED'],
+    [
+      'a thenable that rejects twice',
+      {
+        then: (_: unknown, no: (e: Error) => void) => (no(new Error('one')), no(new Error('two'))),
+      },
+      'POLLUX_HANDLER_FAILED',
+    ],
+    [
+      'a thenable that rejects with nothing',
+      { then: (_: unknown, no: () => void) => no() },
+      'POLLUX_HANDLER_FAILED',
+    ],
   ]
   for (const [name, value, code] of garbage) {
-    const service = defineService('garbage', { inputs: [input], outputs: [output], handle: () => value as never })
+    const service = defineService('garbage', {
+      inputs: [input],
+      outputs: [output],
+      handle: () => value as never,
+    })
     await using runtime = await testRuntime(service)
     await runtime.send(input.message({ key: 'a', value: 'x' }))
     await assert.rejects(runtime.settled(), (error) => {
@@ -41,7 +80,10 @@ test('whatever a handler returns that is no output stops the partition with a cl
       assert.equal(error.code, code, `${name}: ${error.message}`)
       return true
     })
-    assert.equal((await runtime.broker.admin.group('garbage').catch(() => undefined))?.offsets[0]?.offset ?? 0, 0)
+    assert.equal(
+      (await runtime.broker.admin.group('garbage').catch(() => undefined))?.offsets[0]?.offset ?? 0,
+      0,
+    )
   }
 })
 
@@ -62,14 +104,19 @@ test('a thenable that calls back twice counts once', async () => {
     },
   })
   await using runtime = await testRuntime(service)
-  await runtime.send(...Array.from({ length: 10 }, (_, n) => input.message({ key: `${n}`, value: 'x' })))
+  await runtime.send(
+    ...Array.from({ length: 10 }, (_, n) => input.message({ key: `${n}`, value: 'x' })),
+  )
   await runtime.settled()
   assert.equal(handled, 10)
 })
 
 test('a handler that does not await state fails, and its message does not count as done', async () => {
   const counter = json(z.number())
-  const careless: readonly (readonly [string, (context: StatefulContext<number, number>) => unknown])[] = [
+  const careless: readonly (readonly [
+    string,
+    (context: StatefulContext<number, number>) => unknown,
+  ])[] = [
     ['put', ({ state }) => void state.put(1)],
     ['put in an async handler', async ({ state }) => void state.put(1)],
     ['delete', ({ state }) => void state.delete()],
@@ -97,7 +144,8 @@ test('an async codec is awaited, and order within a key is kept', async () => {
     nullable: false,
     decode: async (given) => {
       const value = given.toString()
-      for (let turn = 0; turn < (value.endsWith('0') ? 20 : 1); turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      for (let turn = 0; turn < (value.endsWith('0') ? 20 : 1); turn += 1)
+        await new Promise((resolve) => setImmediate(resolve))
       if (value === 'bad') throw new Error('not this one')
       return value
     },
@@ -105,21 +153,36 @@ test('an async codec is awaited, and order within a key is kept', async () => {
   }
   const slowInput = topic('slow', { key: text, value: slow, create: { partitions: 1 } })
   const seen: string[] = []
-  const service = defineService('slow', { inputs: [slowInput], handle: ({ value }) => void seen.push(value) })
+  const service = defineService('slow', {
+    inputs: [slowInput],
+    handle: ({ value }) => void seen.push(value),
+  })
   await using runtime = await testRuntime(service)
-  await runtime.send(...Array.from({ length: 50 }, (_, n) => slowInput.message({ key: `${n % 3}`, value: `${n % 3}:${n}` })))
+  await runtime.send(
+    ...Array.from({ length: 50 }, (_, n) =>
+      slowInput.message({ key: `${n % 3}`, value: `${n % 3}:${n}` }),
+    ),
+  )
   await runtime.settled()
   for (const key of ['0', '1', '2']) {
-    const own = seen.filter((value) => value.startsWith(`${key}:`)).map((value) => Number(value.slice(2)))
+    const own = seen
+      .filter((value) => value.startsWith(`${key}:`))
+      .map((value) => Number(value.slice(2)))
     assert.equal(own.length, key === '2' ? 16 : 17)
-    assert.deepEqual(own, own.toSorted((a, b) => a - b))
+    assert.deepEqual(
+      own,
+      own.toSorted((a, b) => a - b),
+    )
   }
   await runtime.send(slowInput.message({ key: '1', value: 'bad' }))
   await assert.rejects(runtime.settled(), (error) => PolluxError.is(error, 'POLLUX_DECODE_FAILED'))
 })
 
 test('a codec whose encode gives a promise is refused, not written', async () => {
-  const wrong = { ...text, encode: async (value: string) => Buffer.from(value) } as unknown as Codec<string>
+  const wrong = {
+    ...text,
+    encode: async (value: string) => Buffer.from(value),
+  } as unknown as Codec<string>
   const out = topic('out', { key: text, value: wrong, create: { partitions: 1 } })
   const service = defineService('wrong', {
     inputs: [input],
@@ -134,7 +197,8 @@ test('a codec whose encode gives a promise is refused, not written', async () =>
 test('when the broker refuses an output, nothing of its key is committed on top of it', async () => {
   const data = memoryStore()
   const broker = watchedBroker(embeddedBroker(), {
-    refusing: ({ topic: name, value }) => (name === 'output' && value?.toString() === 'a3' ? new Error('too large') : undefined),
+    refusing: ({ topic: name, value }) =>
+      name === 'output' && value?.toString() === 'a3' ? new Error('too large') : undefined,
   })
   const service = defineService('refused', {
     inputs: [input],
@@ -148,7 +212,11 @@ test('when the broker refuses an output, nothing of its key is committed on top 
   let keep = async (): Promise<void> => {}
   const store = { ...faultyStore(data, () => undefined), close: () => keep() }
   await using runtime = await testRuntime(service, { broker, store })
-  await runtime.send(...['a1', 'b1', 'a2', 'a3', 'b2', 'a4', 'a5'].map((value) => input.message({ key: value[0] ?? '', value })))
+  await runtime.send(
+    ...['a1', 'b1', 'a2', 'a3', 'b2', 'a4', 'a5'].map((value) =>
+      input.message({ key: value[0] ?? '', value }),
+    ),
+  )
   await assert.rejects(runtime.settled(), (error) => PolluxError.is(error, 'POLLUX_OUTPUT_REFUSED'))
   await assert.rejects(runtime.stop(), /too large/)
   const state = (await runtime.state(service, 'a')) as string | undefined
@@ -171,7 +239,9 @@ test('a partition with one message is not kept waiting by another with hot keys'
     },
   })
   await using runtime = await testRuntime(service)
-  const hot = Array.from({ length: 400 }, (_, n) => wide.message({ key: n < 300 ? 'hot 0' : `hot ${n % 2}`, value: 'x', partition: 0 }))
+  const hot = Array.from({ length: 400 }, (_, n) =>
+    wide.message({ key: n < 300 ? 'hot 0' : `hot ${n % 2}`, value: 'x', partition: 0 }),
+  )
   await runtime.send(...hot)
   const step = async (): Promise<void> => {
     turns.shift()?.()
@@ -185,7 +255,10 @@ test('a partition with one message is not kept waiting by another with hot keys'
     await step()
     return quietAfter !== undefined
   })
-  assert.ok((quietAfter ?? Infinity) - before < 60, `${(quietAfter ?? 0) - before} others came first`)
+  assert.ok(
+    (quietAfter ?? Infinity) - before < 60,
+    `${(quietAfter ?? 0) - before} others came first`,
+  )
   while (handled < 401) await step()
   await runtime.settled()
 })
@@ -218,7 +291,11 @@ test('headers count against the bound in bytes', async () => {
   await using runtime = await testRuntime(service, { broker, bufferBytes: bound })
   const header = 'h'.repeat(50_000)
   for (let n = 0; n < 20; n += 1) {
-    await runtime.send(...Array.from({ length: 20 }, () => raw.message({ key: null, value: Buffer.from('x'), headers: { header } })))
+    await runtime.send(
+      ...Array.from({ length: 20 }, () =>
+        raw.message({ key: null, value: Buffer.from('x'), headers: { header } }),
+      ),
+    )
   }
   await eventually('it pauses', async () => {
     await runtime.clock.advance(300)

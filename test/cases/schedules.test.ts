@@ -3,10 +3,19 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { defineService, json, type Message, type OutputMessage, PolluxError, type Service, text, topic } from '../../src/index.ts'
+import { encodeRecord } from '../../src/engine/outputs.ts'
+import {
+  defineService,
+  json,
+  type Message,
+  type OutputMessage,
+  PolluxError,
+  type Service,
+  text,
+  topic,
+} from '../../src/index.ts'
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
-import { encodeRecord } from '../../src/engine/outputs.ts'
 import { faultyStore, type StoreFault } from './faulty-store.ts'
 import { chanceOf, Pump } from './pump.ts'
 import { watchedBroker } from './watched-broker.ts'
@@ -35,10 +44,13 @@ interface Plan {
 const plans: fc.Arbitrary<Plan> = fc
   .record({
     seed: fc.integer({ min: 0, max: 2 ** 31 }),
-    messages: fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), isOther: fc.boolean() }), {
-      minLength: 1,
-      maxLength: 60,
-    }),
+    messages: fc.array(
+      fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e'), isOther: fc.boolean() }),
+      {
+        minLength: 1,
+        maxLength: 60,
+      },
+    ),
     order: fc.constantFrom('key' as const, 'key' as const, 'partition' as const, 'none' as const),
     concurrency: fc.constantFrom(1, 2, 3, 8, 64),
     hasState: fc.boolean(),
@@ -51,8 +63,15 @@ const plans: fc.Arbitrary<Plan> = fc
   .map((plan) => (plan.hasState ? { ...plan, order: 'key' as const } : plan))
 
 /** All that a test has to know of one message: its place and what became of it. */
-const placeOf = ({ topic: name, partition, offset }: { topic: string; partition: number; offset: number | bigint }): string =>
-  `${name}/${partition}/${offset}`
+const placeOf = ({
+  topic: name,
+  partition,
+  offset,
+}: {
+  topic: string
+  partition: number
+  offset: number | bigint
+}): string => `${name}/${partition}/${offset}`
 
 /** One run after the other over the same broker and store, with everything checked that can be seen from outside. */
 class World {
@@ -82,7 +101,12 @@ class World {
   service(pump: () => Pump): Service {
     const { plan } = this
     const fails = (n: number): boolean => this.isFirst && !plan.isRefused && n === plan.failing
-    const definition = { inputs: [input, other], outputs: [output], order: plan.order, concurrency: plan.concurrency } as const
+    const definition = {
+      inputs: [input, other],
+      outputs: [output],
+      order: plan.order,
+      concurrency: plan.concurrency,
+    } as const
     const isSync = (): boolean => this.chance() * 100 < plan.sync
     if (!plan.hasState) {
       return defineService('counting', {
@@ -136,7 +160,13 @@ class World {
 
   #fault(): StoreFault | undefined {
     if (!this.plan.hasState || this.chance() * 100 >= this.plan.trouble) return undefined
-    const faults: readonly StoreFault[] = ['unreachable', 'lost answer', 'conflict', 'fenced', 'taken over']
+    const faults: readonly StoreFault[] = [
+      'unreachable',
+      'lost answer',
+      'conflict',
+      'fenced',
+      'taken over',
+    ]
     return faults[Math.floor(this.chance() * faults.length)]
   }
 
@@ -148,19 +178,24 @@ class World {
       committing: (positions) => this.#checkCommit(positions),
       refusing: ({ value }) => {
         const { n } = JSON.parse(value?.toString() ?? '{}') as { n: number }
-        return this.isFirst && this.plan.isRefused && n === this.plan.failing ? new Error('as planned') : undefined
+        return this.isFirst && this.plan.isRefused && n === this.plan.failing
+          ? new Error('as planned')
+          : undefined
       },
       sending: () => (this.chance() < 0.5 ? pump.turn() : undefined),
     })
     const store = faultyStore(memoryStore(this.data), () => this.#fault())
-    const runtime = await testRuntime(this.service(() => pump), {
-      clock,
-      broker,
-      store,
-      bufferMessages: this.plan.buffer,
-      drainTimeout: '1h',
-      stopTimeout: '2h',
-    })
+    const runtime = await testRuntime(
+      this.service(() => pump),
+      {
+        clock,
+        broker,
+        store,
+        bufferMessages: this.plan.buffer,
+        drainTimeout: '1h',
+        stopTimeout: '2h',
+      },
+    )
     try {
       const sender = await embeddedBroker({ memory: this.memory }).producer()
       for (const message of messages) await sender.send([encodeRecord(message)])
@@ -180,7 +215,9 @@ class World {
     for (const { topic: name, partition, offset } of positions) {
       for (let before = 0; before < offset; before += 1) {
         if (this.finished.has(placeOf({ topic: name, partition, offset: before }))) continue
-        this.problems.push(`committed ${offset} of ${name}/${partition}, but ${before} is not finished`)
+        this.problems.push(
+          `committed ${offset} of ${name}/${partition}, but ${before} is not finished`,
+        )
         return
       }
     }
@@ -190,12 +227,17 @@ class World {
   async outputs(): Promise<{ readonly key: string; readonly n: number }[]> {
     const broker = embeddedBroker({ memory: this.memory })
     const ranges = await broker.admin.ranges([output.name])
-    const reader = await broker.reader(ranges.map(({ topic: name, partition }) => ({ topic: name, partition, offset: 0 })))
+    const reader = await broker.reader(
+      ranges.map(({ topic: name, partition }) => ({ topic: name, partition, offset: 0 })),
+    )
     const wanted = ranges.reduce((sum, { latest }) => sum + latest, 0)
     const found: { key: string; n: number }[] = []
     while (found.length < wanted) {
       for (const { key, value } of await reader.poll(1_000)) {
-        found.push({ key: key?.toString() ?? '', n: (JSON.parse(value?.toString() ?? '') as { n: number }).n })
+        found.push({
+          key: key?.toString() ?? '',
+          n: (JSON.parse(value?.toString() ?? '') as { n: number }).n,
+        })
       }
     }
     await reader.close()
@@ -205,7 +247,9 @@ class World {
 
 async function check(plan: Plan): Promise<void> {
   const world = new World(plan)
-  const messages: OutputMessage[] = plan.messages.map(({ key, isOther }, n) => (isOther ? other : input).message({ key, value: { n } }))
+  const messages: OutputMessage[] = plan.messages.map(({ key, isOther }, n) =>
+    (isOther ? other : input).message({ key, value: { n } }),
+  )
   const isFailing = plan.failing < messages.length
   assert.equal(await world.run(messages), !isFailing, 'it stops if and only if a message fails')
   world.isFirst = false
@@ -216,7 +260,9 @@ async function check(plan: Plan): Promise<void> {
   await checkOutputs(world)
   if (!plan.hasState) return
   for (const key of new Set(plan.messages.map((message) => message.key))) {
-    const row = world.data.states.get(JSON.stringify(['counting', Buffer.from(key).toString('base64')]))
+    const row = world.data.states.get(
+      JSON.stringify(['counting', Buffer.from(key).toString('base64')]),
+    )
     const count = plan.messages.filter((message) => message.key === key).length
     assert.deepEqual(JSON.parse(row?.value.toString() ?? 'null'), { n: count }, `state of ${key}`)
   }
@@ -226,8 +272,14 @@ function checkFirstStarts({ started, plan }: World): void {
   for (const [lane, places] of started) {
     const firsts = [...new Set(places)]
     for (const from of new Set(firsts.map((place) => place.slice(0, place.lastIndexOf('/'))))) {
-      const offsets = firsts.filter((place) => place.startsWith(`${from}/`)).map((place) => Number(place.slice(from.length + 1)))
-      assert.deepEqual(offsets, offsets.toSorted((a, b) => a - b), `order of ${lane} from ${from}, ${plan.order}`)
+      const offsets = firsts
+        .filter((place) => place.startsWith(`${from}/`))
+        .map((place) => Number(place.slice(from.length + 1)))
+      assert.deepEqual(
+        offsets,
+        offsets.toSorted((a, b) => a - b),
+        `order of ${lane} from ${from}, ${plan.order}`,
+      )
     }
   }
 }
@@ -235,19 +287,31 @@ function checkFirstStarts({ started, plan }: World): void {
 async function checkOutputs(world: World): Promise<void> {
   const { messages, order, isRefused, failing } = world.plan
   const outputs = await world.outputs()
-  assert.equal(new Set(outputs.map(({ n }) => n)).size, messages.length, 'each message has its output')
+  assert.equal(
+    new Set(outputs.map(({ n }) => n)).size,
+    messages.length,
+    'each message has its output',
+  )
   // What was sent before the broker refused an earlier one of its key cannot be taken back.
   if (order === 'none' || (isRefused && failing < messages.length)) return
   for (const isOther of [true, false]) {
     for (const key of new Set(messages.map((message) => message.key))) {
       const firsts = [...new Set(outputs.filter((one) => one.key === key).map(({ n }) => n))]
       const own = firsts.filter((n) => messages[n]?.isOther === isOther)
-      assert.deepEqual(own, own.toSorted((a, b) => a - b), `order of outputs of ${key}`)
+      assert.deepEqual(
+        own,
+        own.toSorted((a, b) => a - b),
+        `order of outputs of ${key}`,
+      )
     }
   }
 }
 
 test('whatever the schedule: order within a lane, no commit past unfinished work, nothing lost, state exact', async () => {
   const runs = Number(process.env['POLLUX_SCHEDULES'] ?? 150)
-  await fc.assert(fc.asyncProperty(plans, check), { numRuns: runs, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true })
+  await fc.assert(fc.asyncProperty(plans, check), {
+    numRuns: runs,
+    interruptAfterTimeLimit: 90_000,
+    markInterruptAsFailure: true,
+  })
 })

@@ -18,14 +18,16 @@ const ready = (): void => {
 const handlers: Readonly<Record<string, (signal: AbortSignal) => unknown>> = {
   'waits for its signal': (signal) => {
     ready()
-    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('told to give up'))))
+    return new Promise((_, reject) =>
+      signal.addEventListener('abort', () => reject(new Error('told to give up'))),
+    )
   },
   'never returns': () => {
     setInterval(() => {}, 1_000)
     ready()
     return new Promise(() => {})
   },
-  'fails': () => {
+  fails: () => {
     throw new Error('no luck')
   },
   'fails without a promise': () => {
@@ -44,7 +46,10 @@ const service = defineService('service', {
   inputs: [input],
   ...(trouble === 'store' ? { state: text } : {}),
   concurrency: trouble === 'full buffer' ? 1 : 64,
-  handle: async (_: unknown, { signal, state }: { signal: AbortSignal; state?: { put(value: string): Promise<void> } }) => {
+  handle: async (
+    _: unknown,
+    { signal, state }: { signal: AbortSignal; state?: { put(value: string): Promise<void> } },
+  ) => {
     if (state !== undefined) await state.put('x')
     await handlers[trouble]?.(signal)
   },
@@ -55,7 +60,9 @@ await broker.admin.createTopics([{ name: 'input', partitions: 1 }])
 const producer = await broker.producer()
 if (trouble !== 'idle') {
   const count = trouble === 'full buffer' ? 1_000 : 1
-  const messages = Array.from({ length: count }, (_, index) => input.message({ key: `${index}`, value: 'x' }))
+  const messages = Array.from({ length: count }, (_, index) =>
+    input.message({ key: `${index}`, value: 'x' }),
+  )
   await producer.send(messages.map(encodeRecord))
 }
 
@@ -79,5 +86,9 @@ const store = faultyStore(memoryStore(), (call) => {
   return 'unreachable'
 })
 
-const runtime = await run(service, { broker: watched, ...(trouble === 'store' ? { store } : {}), ...options })
+const runtime = await run(service, {
+  broker: watched,
+  ...(trouble === 'store' ? { store } : {}),
+  ...options,
+})
 await runtime.done

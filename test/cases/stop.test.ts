@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { defineService, json, type Logger, PolluxError, run, text, topic } from '../../src/index.ts'
 import { encodeRecord } from '../../src/engine/outputs.ts'
+import { defineService, json, type Logger, PolluxError, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime, within } from '../../src/testing/index.ts'
 import { faultyStore } from './faulty-store.ts'
 import { watchedBroker } from './watched-broker.ts'
@@ -23,16 +23,25 @@ async function brokerWith(...messages: readonly ReturnType<typeof message>[]) {
   return { memory, broker }
 }
 
-async function committedSum(memory: ReturnType<typeof sharedMemory>, group: string): Promise<number> {
+async function committedSum(
+  memory: ReturnType<typeof sharedMemory>,
+  group: string,
+): Promise<number> {
   const { offsets } = await embeddedBroker({ memory }).admin.group(group)
   return offsets.reduce((sum, { offset }) => sum + offset, 0)
 }
 
 test('case 58: a stop in idle polling drains at once', async () => {
   const { broker } = await brokerWith()
-  const runtime = await run(defineService('idle', { inputs: [input], handle() {} }), { ...common, broker })
+  const runtime = await run(defineService('idle', { inputs: [input], handle() {} }), {
+    ...common,
+    broker,
+  })
   const start = performance.now()
-  assert.deepEqual(await within('stop', runtime.stop(), 2_000), { outcome: 'drained', abandoned: 0 })
+  assert.deepEqual(await within('stop', runtime.stop(), 2_000), {
+    outcome: 'drained',
+    abandoned: 0,
+  })
   assert.ok(performance.now() - start < 1_500)
 })
 
@@ -55,12 +64,19 @@ test('case 58: a handler that waits for a long time is let finish; told to hurry
   })
   const runtime = await run(sleepy, { ...common, broker })
   await eventually('the handler waits', () => waiting === 1)
-  await eventually('the other key is committed', async () => (await committedSum(memory, 'sleepy')) === 1)
+  await eventually(
+    'the other key is committed',
+    async () => (await committedSum(memory, 'sleepy')) === 1,
+  )
   const stopped = runtime.stop()
   runtime.hurry()
   assert.deepEqual(await within('stop', stopped, 2_000), { outcome: 'aborted', abandoned: 1 })
   assert.equal(waiting, 1, 'nothing new was started')
-  assert.equal(await committedSum(memory, 'sleepy'), 1, 'what was finished is committed, the other is not')
+  assert.equal(
+    await committedSum(memory, 'sleepy'),
+    1,
+    'what was finished is committed, the other is not',
+  )
 })
 
 test('case 58: a handler that never returns is left behind after drainTimeout, once', async () => {
@@ -76,9 +92,15 @@ test('case 58: a handler that never returns is left behind after drainTimeout, o
   const runtime = await run(stuck, { ...common, broker, drainTimeout: 600, stopTimeout: '20s' })
   await eventually('both wait', () => started === 2)
   const start = performance.now()
-  assert.deepEqual(await within('stop', runtime.stop(), 10_000), { outcome: 'aborted', abandoned: 2 })
+  assert.deepEqual(await within('stop', runtime.stop(), 10_000), {
+    outcome: 'aborted',
+    abandoned: 2,
+  })
   const took = performance.now() - start
-  assert.ok(took > 500 && took < 2_200, `took ${took} ms: drainTimeout and a second for those that were told`)
+  assert.ok(
+    took > 500 && took < 2_200,
+    `took ${took} ms: drainTimeout and a second for those that were told`,
+  )
 })
 
 const counting = defineService('counting', {
@@ -192,12 +214,19 @@ test('a stop in the middle of starting leaves nothing open', async () => {
       await original.close()
     }
     const abort = new AbortController()
-    const starting = run(defineService('idle', { inputs: [input], handle() {} }), { ...common, broker: slow, signal: abort.signal })
+    const starting = run(defineService('idle', { inputs: [input], handle() {} }), {
+      ...common,
+      broker: slow,
+      signal: abort.signal,
+    })
     await reached.promise
     abort.abort()
     go.resolve()
     const runtime = await within(`run, stopped at ${step}`, starting, 2_000)
-    assert.deepEqual(await within('done', runtime.done, 2_000), { outcome: 'drained', abandoned: 0 })
+    assert.deepEqual(await within('done', runtime.done, 2_000), {
+      outcome: 'drained',
+      abandoned: 0,
+    })
     assert.ok(isClosed)
   }
 })

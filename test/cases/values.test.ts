@@ -3,9 +3,19 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { embeddedBroker } from '../../src/embedded/index.ts'
 import { encodeRecord } from '../../src/engine/outputs.ts'
-import type { AnyTopic } from '../../src/topic.ts'
-import { bytes, type Codec, defineService, json, type Message, nullable, PolluxError, text, topic } from '../../src/index.ts'
+import {
+  bytes,
+  type Codec,
+  defineService,
+  json,
+  type Message,
+  nullable,
+  PolluxError,
+  text,
+  topic,
+} from '../../src/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
+import type { AnyTopic } from '../../src/topic.ts'
 
 interface Bytes {
   readonly key: string | null
@@ -32,7 +42,14 @@ async function passOn<K, V>(key: Codec<K>, value: Codec<V>, records: readonly By
   const raw = (given: string | null): Buffer | null => (given === null ? null : Buffer.from(given))
   for (const record of records) {
     await producer.send([
-      { topic: 'input', partition: 0, key: raw(record.key), value: raw(record.value), headers: [], timestamp: undefined },
+      {
+        topic: 'input',
+        partition: 0,
+        key: raw(record.key),
+        value: raw(record.value),
+        headers: [],
+        timestamp: undefined,
+      },
     ])
   }
   let error: unknown
@@ -63,7 +80,11 @@ test('case 53: null, empty and the text null are three things, for keys and valu
     const { seen, written, error } = await passOn(codec, codec, tombstones)
     assert.equal(error, undefined)
     assert.deepEqual(
-      seen.map(({ key, value, tombstone }) => [key === null ? null : `${key}`, value === null ? null : `${value}`, tombstone]),
+      seen.map(({ key, value, tombstone }) => [
+        key === null ? null : `${key}`,
+        value === null ? null : `${value}`,
+        tombstone,
+      ]),
       tombstones.map(({ key, value }) => [key, value, value === null]),
     )
     assert.deepEqual(written, tombstones)
@@ -94,8 +115,18 @@ test('case 53: where the topic does not expect it, null and empty are refused an
   const refusals: readonly (readonly [Codec<never>, Codec<never>, Bytes, RegExp])[] = [
     [text, text, { key: 'a', value: null }, /value of input\/0\/0 is null.*nullable\(text\)/],
     [text, object, { key: 'a', value: null }, /value of input\/0\/0 is null.*nullable\(json\)/],
-    [text, object, { key: 'a', value: '' }, /value of input\/0\/0 cannot be decoded: The bytes are not JSON\. Found an empty value/],
-    [text, object, { key: 'a', value: 'null' }, /value of input\/0\/0 cannot be decoded: The JSON does not match/],
+    [
+      text,
+      object,
+      { key: 'a', value: '' },
+      /value of input\/0\/0 cannot be decoded: The bytes are not JSON\. Found an empty value/,
+    ],
+    [
+      text,
+      object,
+      { key: 'a', value: 'null' },
+      /value of input\/0\/0 cannot be decoded: The JSON does not match/,
+    ],
     [text, text, { key: null, value: 'x' }, /key of input\/0\/0 is null.*nullable\(text\)/],
     [nullable(text), nullable(object), { key: 'a', value: '' }, /empty value/],
   ] as unknown as readonly (readonly [Codec<never>, Codec<never>, Bytes, RegExp])[]
@@ -109,7 +140,11 @@ test('case 53: where the topic does not expect it, null and empty are refused an
 
 test('case 53: undefined is not a tombstone: an output with it is refused', async () => {
   const output = topic('output', { key: text, value: nullable(text) })
-  for (const fields of [{ key: 'a', value: undefined }, { key: undefined, value: 'x' }, { key: null, value: 'x' }]) {
+  for (const fields of [
+    { key: 'a', value: undefined },
+    { key: undefined, value: 'x' },
+    { key: null, value: 'x' },
+  ]) {
     assert.throws(
       () => encodeRecord(output.message(fields as never)),
       (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED'),
@@ -137,7 +172,8 @@ test('case 53: state can be a tombstone of its own: null, absent and empty', asy
   assert.equal(await runtime.state(service, 'a'), 'x')
 })
 
-const exact = '{"id":9007199254740993,"price":0.1234567890123456789,"total":1.10,"code":"007","neg":-0}'
+const exact =
+  '{"id":9007199254740993,"price":0.1234567890123456789,"total":1.10,"code":"007","neg":-0}'
 
 test('case 55: bytes and text pass through unchanged, whatever numbers are in them', async () => {
   for (const codec of [bytes as unknown as Codec<string>, text]) {
@@ -148,15 +184,34 @@ test('case 55: bytes and text pass through unchanged, whatever numbers are in th
 
 test('case 55: json refuses a number that would be rounded, naming it, and takes the others', async () => {
   const anything = json(z.record(z.string(), z.unknown()))
-  const refused = ['9007199254740993', '-9007199254740993', '0.1234567890123456789', '1e400', '123456789012345678901234567890', '1e-400']
+  const refused = [
+    '9007199254740993',
+    '-9007199254740993',
+    '0.1234567890123456789',
+    '1e400',
+    '123456789012345678901234567890',
+    '1e-400',
+  ]
   for (const number of refused) {
-    const { error, seen } = await passOn(text, anything, [{ key: 'a', value: `{"deep":[{"id":${number}}]}` }])
+    const { error, seen } = await passOn(text, anything, [
+      { key: 'a', value: `{"deep":[{"id":${number}}]}` },
+    ])
     assert.ok(PolluxError.is(error, 'POLLUX_DECODE_FAILED'), number)
     assert.match(error.message, /'id' would be rounded/)
     assert.match(error.message, /numbers: 'double'/)
     assert.equal(seen.length, 0)
   }
-  const taken = ['9007199254740991', '9007199254740992', '0.1', '1.10', '-0', '1e3', '0.30000000000000004', '1E+2', '100000000000000000000']
+  const taken = [
+    '9007199254740991',
+    '9007199254740992',
+    '0.1',
+    '1.10',
+    '-0',
+    '1e3',
+    '0.30000000000000004',
+    '1E+2',
+    '100000000000000000000',
+  ]
   for (const number of taken) {
     const { error, seen } = await passOn(text, anything, [{ key: 'a', value: `{"id":${number}}` }])
     assert.equal(error, undefined, number)

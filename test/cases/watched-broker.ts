@@ -1,4 +1,10 @@
-import type { Broker, BrokerProducer, OutgoingRecord, Position, TopicPartition } from '../../src/ports/broker.ts'
+import type {
+  Broker,
+  BrokerProducer,
+  OutgoingRecord,
+  Position,
+  TopicPartition,
+} from '../../src/ports/broker.ts'
 
 /** What a test sees of, and does to, the traffic between a runtime and its broker. */
 export interface BrokerWatch {
@@ -79,7 +85,10 @@ function watchedProducer(producer: BrokerProducer, watch: BrokerWatch): BrokerPr
       const taken = records.map((_, index) => index).filter((index) => !refused.has(index))
       const more = await producer.send(taken.map((index) => records[index] as OutgoingRecord))
       watch.sent?.()
-      return [...refusals, ...more.map(({ index, error }) => ({ index: taken[index] ?? index, error }))]
+      return [
+        ...refusals,
+        ...more.map(({ index, error }) => ({ index: taken[index] ?? index, error })),
+      ]
     },
   }
 }

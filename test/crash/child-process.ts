@@ -51,7 +51,8 @@ export class Child {
 
   /** Waits for a line. */
   async says(line: string | RegExp, deadline = 60_000): Promise<string> {
-    const isIt = (one: string): boolean => (typeof line === 'string' ? one === line : line.test(one))
+    const isIt = (one: string): boolean =>
+      typeof line === 'string' ? one === line : line.test(one)
     return await this.#told(`the line ${line}`, () => this.lines.find(isIt), deadline)
   }
 
@@ -71,9 +72,16 @@ export class Child {
     await this.#ended
   }
 
-  async #told<T>(what: string, look: () => T, deadline: number): Promise<NonNullable<Exclude<T, false>>> {
+  async #told<T>(
+    what: string,
+    look: () => T,
+    deadline: number,
+  ): Promise<NonNullable<Exclude<T, false>>> {
     return await eventually(what, look, { deadline }).catch((cause: unknown) => {
-      throw new Error(`${what} did not come. It said:\n${this.lines.slice(-20).join('\n')}\n${this.#errors}`, { cause })
+      throw new Error(
+        `${what} did not come. It said:\n${this.lines.slice(-20).join('\n')}\n${this.#errors}`,
+        { cause },
+      )
     })
   }
 }

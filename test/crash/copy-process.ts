@@ -13,10 +13,21 @@ export interface Death {
   readonly count: number
 }
 
-export const deathPoints = ['handling', 'handled', 'sending', 'sent', 'storing', 'stored', 'committing', 'committed'] as const
+export const deathPoints = [
+  'handling',
+  'handled',
+  'sending',
+  'sent',
+  'storing',
+  'stored',
+  'committing',
+  'committed',
+] as const
 
 export interface CopySettings {
-  readonly broker: { readonly folder: string } | { readonly kafka: readonly string[]; readonly instanceId: string }
+  readonly broker:
+    | { readonly folder: string }
+    | { readonly kafka: readonly string[]; readonly instanceId: string }
   /** A PGlite folder: then the service counts each key's messages in its state. */
   readonly store?: string
   readonly input: string
@@ -25,7 +36,8 @@ export interface CopySettings {
   readonly death?: Death | undefined
 }
 
-if (process.argv[1] === import.meta.filename) await main(JSON.parse(process.argv[2] ?? '{}') as CopySettings)
+if (process.argv[1] === import.meta.filename)
+  await main(JSON.parse(process.argv[2] ?? '{}') as CopySettings)
 
 async function main(settings: CopySettings): Promise<void> {
   let left = settings.death?.count ?? 0
@@ -43,7 +55,10 @@ async function main(settings: CopySettings): Promise<void> {
     committing: () => at('committing'),
     committed: () => at('committed'),
   })
-  const store = settings.store === undefined ? undefined : dyingStore(pgliteStore({ folder: settings.store }), at)
+  const store =
+    settings.store === undefined
+      ? undefined
+      : dyingStore(pgliteStore({ folder: settings.store }), at)
   const runtime = await run(copying(settings, at), {
     broker,
     ...(store === undefined ? {} : { store }),
@@ -74,7 +89,10 @@ function dyingStore(store: Store, at: (point: Death['point']) => void): Store {
   }
 }
 
-function copying({ group, input, output, store }: CopySettings, at: (point: Death['point']) => void) {
+function copying(
+  { group, input, output, store }: CopySettings,
+  at: (point: Death['point']) => void,
+) {
   const from = topic(input, { key: text, value: text })
   const to = topic(output, { key: text, value: text })
   const copy = async (key: string, value: string) => {
@@ -86,7 +104,8 @@ function copying({ group, input, output, store }: CopySettings, at: (point: Deat
     return to.message({ key, value })
   }
   const definition = { inputs: [from], outputs: [to], concurrency: 32 } as const
-  if (store === undefined) return defineService(group, { ...definition, handle: ({ key, value }) => copy(key, value) })
+  if (store === undefined)
+    return defineService(group, { ...definition, handle: ({ key, value }) => copy(key, value) })
   return defineService(group, {
     ...definition,
     state: text,

@@ -13,7 +13,12 @@ const names = { input: `crash-in-${mark}`, output: `crash-out-${mark}`, group: `
 test(`killed again and again on Kafka: nothing is lost (POLLUX_SEED=${seed})`, async () => {
   const witness = new Witness(kafka({ brokers }), names)
   // A member that comes back under its name gets its partitions at once; without one, each death would cost a session.
-  const members = ['one', 'two'].map((name): CopySettings => ({ broker: { kafka: brokers, instanceId: `${mark}-${name}` }, ...names }))
+  const members = ['one', 'two'].map(
+    (name): CopySettings => ({
+      broker: { kafka: brokers, instanceId: `${mark}-${name}` },
+      ...names,
+    }),
+  )
   try {
     await witness.open(4)
     await killAgainAndAgain(witness, members, { rounds, seed })

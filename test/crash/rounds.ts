@@ -18,10 +18,17 @@ export async function killAgainAndAgain(
   { rounds, seed }: { readonly rounds: number; readonly seed: number },
 ): Promise<void> {
   const share = Math.ceil(rounds / members.length)
-  await Promise.all(members.map((settings, index) => killOneMember(witness, settings, share, seed + index)))
+  await Promise.all(
+    members.map((settings, index) => killOneMember(witness, settings, share, seed + index)),
+  )
 }
 
-async function killOneMember(witness: Witness, settings: CopySettings, rounds: number, seed: number): Promise<void> {
+async function killOneMember(
+  witness: Witness,
+  settings: CopySettings,
+  rounds: number,
+  seed: number,
+): Promise<void> {
   const chance = chanceOf(seed)
   let byPoint = 0
   for (let round = 0; round < rounds; round += 1) {
@@ -30,7 +37,12 @@ async function killOneMember(witness: Witness, settings: CopySettings, rounds: n
     const child = new Child('crash/copy-process.ts', { ...settings, death })
     // Without a point to die at, any moment will do; one in three dies before it has begun.
     const isEarly = death === undefined && chance() < 0.33
-    await dies(child, isEarly ? undefined : 'running', (isEarly ? 2_000 : 400) * chance(), death === undefined)
+    await dies(
+      child,
+      isEarly ? undefined : 'running',
+      (isEarly ? 2_000 : 400) * chance(),
+      death === undefined,
+    )
     if (death !== undefined && child.hasEnded) byPoint += 1
     await witness.checkCommitted()
   }
@@ -38,7 +50,9 @@ async function killOneMember(witness: Witness, settings: CopySettings, rounds: n
 }
 
 function deathOf(chance: () => number, hasStore: boolean): Death {
-  const points = deathPoints.filter((point) => hasStore || (point !== 'storing' && point !== 'stored'))
+  const points = deathPoints.filter(
+    (point) => hasStore || (point !== 'storing' && point !== 'stored'),
+  )
   const point = points[Math.floor(chance() * points.length)] ?? 'handled'
   // Batches are fewer than messages.
   const most = point === 'handling' || point === 'handled' ? 200 : 6
@@ -46,10 +60,17 @@ function deathOf(chance: () => number, hasStore: boolean): Death {
 }
 
 /** Waits for the process's own death, or brings it about. */
-async function dies(child: Child, after: 'running' | undefined, moment: number, isOurs: boolean): Promise<void> {
+async function dies(
+  child: Child,
+  after: 'running' | undefined,
+  moment: number,
+  isOurs: boolean,
+): Promise<void> {
   // A member that finds nothing to do dies idle.
   if (after !== undefined) {
-    await eventually('it runs', () => child.hasEnded || child.lines.includes(after), { deadline: 8_000 }).catch(() => {})
+    await eventually('it runs', () => child.hasEnded || child.lines.includes(after), {
+      deadline: 8_000,
+    }).catch(() => {})
   }
   const patience = isOurs ? moment : 3_000
   await eventually('its end', () => child.hasEnded, { deadline: patience }).catch(() => {})
@@ -61,7 +82,10 @@ async function dies(child: Child, after: 'running' | undefined, moment: number, 
 export async function finish(witness: Witness, settings: CopySettings): Promise<void> {
   const child = new Child('crash/copy-process.ts', settings)
   try {
-    await eventually('all is handled', () => child.hasEnded || witness.isSettled(), { deadline: 60_000, every: 50 })
+    await eventually('all is handled', () => child.hasEnded || witness.isSettled(), {
+      deadline: 60_000,
+      every: 50,
+    })
     child.signal('SIGTERM')
     assert.equal(await child.ended(), 0, child.errors)
   } finally {

@@ -24,7 +24,10 @@ export class Witness {
   /** All copies, first or not. */
   copies = 0
 
-  constructor(broker: Broker, names: { readonly input: string; readonly output: string; readonly group: string }) {
+  constructor(
+    broker: Broker,
+    names: { readonly input: string; readonly output: string; readonly group: string },
+  ) {
     this.#broker = broker
     this.#input = names.input
     this.#output = names.output
@@ -36,7 +39,8 @@ export class Witness {
     await this.#broker.connect()
     await this.#broker.admin.createTopics(topics.map((name) => ({ name, partitions })))
     this.#producer = await this.#broker.producer()
-    const from = (topic: string) => Array.from({ length: partitions }, (_, partition) => ({ topic, partition, offset: 0 }))
+    const from = (topic: string) =>
+      Array.from({ length: partitions }, (_, partition) => ({ topic, partition, offset: 0 }))
     this.#inputs = await this.#broker.reader(from(this.#input))
     this.#outputs = await this.#broker.reader(from(this.#output))
   }
@@ -87,7 +91,10 @@ export class Witness {
       for (let before = 0; before < offset; before += 1) {
         const input = this.#places.get(`${partition}/${before}`)
         assert.ok(input, `input ${partition}/${before} was read`)
-        assert.ok(this.#found.has(input.id), `partition ${partition} is committed up to ${offset}, but ${before} (${input.id}) has no output`)
+        assert.ok(
+          this.#found.has(input.id),
+          `partition ${partition} is committed up to ${offset}, but ${before} (${input.id}) has no output`,
+        )
       }
     }
   }
@@ -124,10 +131,16 @@ export class Witness {
   readonly #ends = new Map<string, number>()
 
   /** Reads up to where the log ends now. */
-  async #read(reader: BrokerReader | undefined, topic: string, take: (record: RawMessage) => void): Promise<void> {
+  async #read(
+    reader: BrokerReader | undefined,
+    topic: string,
+    take: (record: RawMessage) => void,
+  ): Promise<void> {
     const ranges = await this.#broker.admin.ranges([topic])
     const isBehind = (): boolean =>
-      ranges.some(({ partition, latest }) => (this.#ends.get(`${topic}/${partition}`) ?? 0) < latest)
+      ranges.some(
+        ({ partition, latest }) => (this.#ends.get(`${topic}/${partition}`) ?? 0) < latest,
+      )
     while (isBehind()) {
       for (const record of (await reader?.poll(1_000)) ?? []) {
         this.#ends.set(`${topic}/${record.partition}`, record.offset + 1)

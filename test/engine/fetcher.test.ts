@@ -32,7 +32,15 @@ class EndlessMember implements GroupMember {
   #record(partition: number): RawMessage {
     const offset = this.delivered[partition] ?? 0
     this.delivered[partition] = offset + 1
-    return { topic: 'numbers', partition, offset, timestamp: 0, key: null, value: Buffer.alloc(800), headers: [] }
+    return {
+      topic: 'numbers',
+      partition,
+      offset,
+      timestamp: 0,
+      key: null,
+      value: Buffer.alloc(800),
+      headers: [],
+    }
   }
 
   pause(partitions: readonly TopicPartition[]): void {

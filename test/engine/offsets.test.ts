@@ -50,10 +50,17 @@ test('position and ranges together tell exactly which records are settled', () =
       for (const index of order.slice(0, order.length / 2)) settle(tracker, entries[index])
       const ranges = tracker.settledAbove()
       for (const { offset, isSettled } of entries) {
-        assert.equal(offset < tracker.position || isInRanges(offset, ranges), isSettled, `offset ${offset}`)
+        assert.equal(
+          offset < tracker.position || isInRanges(offset, ranges),
+          isSettled,
+          `offset ${offset}`,
+        )
       }
       for (const [index, { from }] of ranges.entries()) {
-        assert.ok(from > (ranges[index - 1]?.to ?? tracker.position), 'ranges ascend and do not touch')
+        assert.ok(
+          from > (ranges[index - 1]?.to ?? tracker.position),
+          'ranges ascend and do not touch',
+        )
       }
     }),
   )

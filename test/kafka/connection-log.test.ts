@@ -18,7 +18,8 @@ function watched(): {
   const secrets = new Secrets()
   secrets.add('hunter2')
   const log = new ConnectionLog(client as unknown as DriverClient, logger, secrets, 'k:9092')
-  const say = (message: string, severity = 3): void => void client.emit('event.log', { severity, fac: 'FAIL', message })
+  const say = (message: string, severity = 3): void =>
+    void client.emit('event.log', { severity, fac: 'FAIL', message })
   return { client, log, lines, say }
 }
 
@@ -30,7 +31,11 @@ describe('the log of a connection', () => {
     client.emit('error', new Error('token for hunter2 failed'))
     const secrets = new Secrets()
     secrets.add('hunter2')
-    const error = brokerError('It failed', Object.assign(new Error('for hunter2'), { code: 29 }), secrets)
+    const error = brokerError(
+      'It failed',
+      Object.assign(new Error('for hunter2'), { code: 29 }),
+      secrets,
+    )
     assert.ok(lines.length >= 4)
     for (const text of [...lines, log.reason ?? '', error.message, String(error.found)]) {
       assert.ok(!text.includes('hunter2'), text)
@@ -40,8 +45,13 @@ describe('the log of a connection', () => {
 
   it('keeps the reason of the last failure, without the frame around it', () => {
     const { log, say } = watched()
-    say('[thrd:127.0.0.1:1/bootstrap]: 127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT, 1 identical error(s) suppressed)')
-    assert.equal(log.reason, '127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused')
+    say(
+      '[thrd:127.0.0.1:1/bootstrap]: 127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT, 1 identical error(s) suppressed)',
+    )
+    assert.equal(
+      log.reason,
+      '127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused',
+    )
     say('[thrd:main]: just news', 6)
     assert.match(log.reason ?? '', /refused/)
   })

@@ -5,10 +5,15 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { startCluster, stopCluster } from '../../scripts/kafka/cluster.ts'
-import { brokerPorts, certificatesFolder, testAccounts, testKeyPassword } from '../../scripts/kafka/layout.ts'
+import {
+  brokerPorts,
+  certificatesFolder,
+  testAccounts,
+  testKeyPassword,
+} from '../../scripts/kafka/layout.ts'
 import { PolluxError } from '../../src/errors.ts'
 import { importDriver } from '../../src/kafka/driver.ts'
-import { kafka, type KafkaOptions, type KafkaSasl } from '../../src/kafka/index.ts'
+import { type KafkaOptions, type KafkaSasl, kafka } from '../../src/kafka/index.ts'
 import { connection, idle, keepingLogger, makeTopic, record, uniqueName } from './support.ts'
 
 // The listeners with TLS and SASL belong to a cluster of the scripts, also when KAFKA_BROKERS names another.
@@ -39,10 +44,14 @@ async function goesRound(options: KafkaOptions): Promise<void> {
     const producer = await broker.producer()
     assert.deepEqual(await producer.send([record(topic, { text: 'there' })]), [])
     const { logger } = keepingLogger()
-    const member = await broker.join({ group: topic, topics: [topic], start: 'earliest', logger }, idle)
+    const member = await broker.join(
+      { group: topic, topics: [topic], start: 'earliest', logger },
+      idle,
+    )
     const deadline = Date.now() + 20_000
     let read: string | undefined
-    while (read === undefined && Date.now() < deadline) read = (await member.poll(1))[0]?.value?.toString()
+    while (read === undefined && Date.now() < deadline)
+      read = (await member.poll(1))[0]?.value?.toString()
     assert.equal(read, 'there')
     await member.commit([{ topic, partition: 0, offset: 1 }])
   } finally {
@@ -70,7 +79,9 @@ describe('a connection that cannot be made', () => {
   })
 
   it('tells when something else than Kafka listens', async () => {
-    const server = createServer((socket) => socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    const server = createServer((socket) =>
+      socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+    )
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as { port: number }
     const error = await failure({ brokers: [`127.0.0.1:${port}`], connectTimeout: '3s' })
@@ -80,14 +91,22 @@ describe('a connection that cannot be made', () => {
   })
 
   it('tells of TLS against a port without it', async () => {
-    const error = await failure({ brokers: [`127.0.0.1:${plain}`], tls: true, connectTimeout: '3s' })
+    const error = await failure({
+      brokers: [`127.0.0.1:${plain}`],
+      tls: true,
+      connectTimeout: '3s',
+    })
     assert.equal(error.code, 'POLLUX_BROKER_UNREACHABLE')
     assert.match(error.message, /ssl|tls/i)
   })
 
   it('tells at once of a certificate that is not trusted', async () => {
     const start = performance.now()
-    const error = await failure({ brokers: [`127.0.0.1:${tlsPort}`], tls: true, connectTimeout: '30s' })
+    const error = await failure({
+      brokers: [`127.0.0.1:${tlsPort}`],
+      tls: true,
+      connectTimeout: '30s',
+    })
     assert.equal(error.code, 'POLLUX_BROKER_UNREACHABLE')
     assert.match(error.message, /certificate/i)
     assert.ok(performance.now() - start < 15_000)
@@ -107,7 +126,8 @@ describe('a connection that cannot be made', () => {
     assert.match(error.message, /authentication/i)
     assert.ok(performance.now() - start < 15_000)
     assert.ok(lines.length > 5, 'the client’s lines were logged')
-    for (const text of [...lines, inspect(error, { depth: 10 })]) assert.ok(!text.includes(password), text)
+    for (const text of [...lines, inspect(error, { depth: 10 })])
+      assert.ok(!text.includes(password), text)
   })
 
   it('tells that the driver is not installed, and how to get it', async () => {

@@ -19,7 +19,10 @@ it('headers come back in their order: repeated names, binary and empty values; a
     { name: 'Größe', value: Buffer.from('日本') },
   ]
   const producer = await broker.producer()
-  assert.deepEqual(await producer.send([record(topic, { headers }), record(topic, { text: 'without' })]), [])
+  assert.deepEqual(
+    await producer.send([record(topic, { headers }), record(topic, { text: 'without' })]),
+    [],
+  )
   const reader = await broker.reader([{ topic, partition: 0, offset: 0 }])
   const read = []
   while (read.length < 2) read.push(...(await reader.poll(2 - read.length)))

@@ -10,25 +10,37 @@ import { connection, idle, makeTopic, record, uniqueName } from './support.ts'
 async function filled(broker: Broker, count: number): Promise<string> {
   const topic = await makeTopic(broker, uniqueName('member'), 1)
   const producer = await broker.producer()
-  await producer.send(Array.from({ length: count }, (_, index) => record(topic, { text: `${index}` })))
+  await producer.send(
+    Array.from({ length: count }, (_, index) => record(topic, { text: `${index}` })),
+  )
   await producer.close()
   return topic
 }
 
-function join(broker: Broker, topic: string, listener: Partial<GroupListener> = {}): Promise<GroupMember> {
-  return broker.join({ group: topic, topics: [topic], start: 'earliest', logger: silent }, { ...idle, ...listener })
+function join(
+  broker: Broker,
+  topic: string,
+  listener: Partial<GroupListener> = {},
+): Promise<GroupMember> {
+  return broker.join(
+    { group: topic, topics: [topic], start: 'earliest', logger: silent },
+    { ...idle, ...listener },
+  )
 }
 
 async function take(member: GroupMember, count: number, max = 100): Promise<number[]> {
   const offsets: number[] = []
   await eventually(`${count} records come`, async () => {
-    offsets.push(...(await member.poll(Math.min(max, count - offsets.length))).map(({ offset }) => offset))
+    offsets.push(
+      ...(await member.poll(Math.min(max, count - offsets.length))).map(({ offset }) => offset),
+    )
     return offsets.length >= count
   })
   return offsets
 }
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index)
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index)
 
 describe('a member', () => {
   it('commits while nobody polls, and delivers afterwards what came meanwhile, without gap or copy', async () => {
@@ -128,7 +140,10 @@ describe('a member', () => {
     await take(member, 5)
     const silence = performance.now() + 4_000
     await eventually('four seconds pass without a poll', () => performance.now() > silence)
-    await eventually('the partition comes back', async () => (await member.poll(1), events.length === 3))
+    await eventually(
+      'the partition comes back',
+      async () => (await member.poll(1), events.length === 3),
+    )
     assert.deepEqual(events, ['assigned', 'lost', 'assigned'])
     await broker.close()
   })
@@ -149,11 +164,20 @@ describe('a member', () => {
       },
       lost: () => void events.push('lost'),
     })
-    await eventually('the partitions are assigned', async () => (await first.poll(1), events.length === 1))
+    await eventually(
+      'the partitions are assigned',
+      async () => (await first.poll(1), events.length === 1),
+    )
     const second = await join(other, topic)
-    await eventually('one is wanted back', async () => (await Promise.all([first.poll(1), second.poll(1)]), events.length === 2))
+    await eventually(
+      'one is wanted back',
+      async () => (await Promise.all([first.poll(1), second.poll(1)]), events.length === 2),
+    )
     // Nobody polls the first any more: the group puts it out while it drains.
-    await eventually('the loss is told', async () => (await second.poll(1), events.includes('lost')))
+    await eventually(
+      'the loss is told',
+      async () => (await second.poll(1), events.includes('lost')),
+    )
     assert.deepEqual(events, ['assigned', 'revoked', 'lost'])
     gate.resolve()
     await Promise.all([one.close(), other.close()])
@@ -177,7 +201,10 @@ describe('a member', () => {
   })
 
   it('shares partitions by the broker’s protocol, too', async () => {
-    const [one, other] = [connection({ protocol: 'consumer' }), connection({ protocol: 'consumer' })]
+    const [one, other] = [
+      connection({ protocol: 'consumer' }),
+      connection({ protocol: 'consumer' }),
+    ]
     const topic = await makeTopic(one, uniqueName('kip848'), 2)
     const owned: Record<'one' | 'other', Set<number>> = { one: new Set(), other: new Set() }
     const listener = (name: 'one' | 'other'): Partial<GroupListener> => ({
@@ -190,7 +217,11 @@ describe('a member', () => {
       },
     })
     const first = await join(one, topic, listener('one'))
-    await eventually('the first has both', async () => (await first.poll(1), owned.one.size === 2), { deadline: 60_000 })
+    await eventually(
+      'the first has both',
+      async () => (await first.poll(1), owned.one.size === 2),
+      { deadline: 60_000 },
+    )
     await first.commit([{ topic, partition: 0, offset: 0 }])
     const second = await join(other, topic, listener('other'))
     await eventually(
@@ -208,7 +239,9 @@ describe('a member', () => {
     const [one, other] = [connection({ instanceId: 'svc-1' }), connection({ instanceId: 'svc-1' })]
     const topic = await filled(one, 5)
     const lost: number[] = []
-    const first = await join(one, topic, { lost: (taken) => void lost.push(...taken.map(({ partition }) => partition)) })
+    const first = await join(one, topic, {
+      lost: (taken) => void lost.push(...taken.map(({ partition }) => partition)),
+    })
     await take(first, 5)
     const second = await join(other, topic)
     await take(second, 5)
@@ -223,7 +256,9 @@ describe('a member', () => {
       },
     )
     assert.deepEqual(lost, [0])
-    await assert.rejects(first.commit([{ topic, partition: 0, offset: 1 }]), { code: 'POLLUX_BROKER_REFUSED' })
+    await assert.rejects(first.commit([{ topic, partition: 0, offset: 1 }]), {
+      code: 'POLLUX_BROKER_REFUSED',
+    })
     await Promise.all([one.close(), other.close()])
   })
 

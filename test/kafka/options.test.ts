@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { PolluxError } from '../../src/errors.ts'
 import { clientConfigs } from '../../src/kafka/client-config.ts'
-import { kafka, type KafkaOptions } from '../../src/kafka/index.ts'
+import { type KafkaOptions, kafka } from '../../src/kafka/index.ts'
 import { readKafkaOptions } from '../../src/kafka/options.ts'
 import { refusedSettings } from '../../src/kafka/refused-settings.ts'
 import { Secrets } from '../../src/kafka/secrets.ts'
@@ -37,7 +37,16 @@ describe('the options of kafka()', () => {
       speed: 5,
     })
     assert.equal(code, 'POLLUX_OPTION_INVALID')
-    for (const part of ['brokers:', 'sessionTimeout:', 'protocol:', 'instanceId:', 'tls.other:', 'tls:', 'sasl.mechanism:', 'speed:']) {
+    for (const part of [
+      'brokers:',
+      'sessionTimeout:',
+      'protocol:',
+      'instanceId:',
+      'tls.other:',
+      'tls:',
+      'sasl.mechanism:',
+      'speed:',
+    ]) {
       assert.ok(message.includes(part), `${part} in ${message}`)
     }
   })
@@ -62,7 +71,11 @@ describe('settings of librdkafka', () => {
     const { code, message } = errorOf({
       brokers,
       client: { 'allow.auto.create.topics': true },
-      consumer: { 'enable.auto.commit': 'true', 'group.id': 'mine', 'isolation.level': 'read_uncommitted' },
+      consumer: {
+        'enable.auto.commit': 'true',
+        'group.id': 'mine',
+        'isolation.level': 'read_uncommitted',
+      },
       producer: { acks: 1, 'enable.idempotence': false, retries: 0, partitioner: 'consistent' },
       admin: { 'sasl.password': 'hunter2' },
     })
@@ -94,7 +107,11 @@ describe('settings of librdkafka', () => {
     for (const { name, values } of refusedSettings) {
       const value = bad[name] ?? (values === 'true' ? 'TRUE' : 'something-else')
       for (const group of ['client', 'consumer', 'producer', 'admin']) {
-        assert.equal(errorOf({ brokers, [group]: { [name]: value } }).code, 'POLLUX_SETTING_REFUSED', name)
+        assert.equal(
+          errorOf({ brokers, [group]: { [name]: value } }).code,
+          'POLLUX_SETTING_REFUSED',
+          name,
+        )
       }
     }
   })
@@ -102,8 +119,16 @@ describe('settings of librdkafka', () => {
   it('that are right are taken, also where they say what holds anyway', () => {
     kafka({
       brokers,
-      producer: { acks: 'all', 'enable.idempotence': true, 'max.in.flight': 5, 'compression.codec': 'lz4' },
-      consumer: { 'enable.auto.commit': false, 'partition.assignment.strategy': 'cooperative-sticky' },
+      producer: {
+        acks: 'all',
+        'enable.idempotence': true,
+        'max.in.flight': 5,
+        'compression.codec': 'lz4',
+      },
+      consumer: {
+        'enable.auto.commit': false,
+        'partition.assignment.strategy': 'cooperative-sticky',
+      },
     })
   })
 
@@ -126,7 +151,11 @@ describe('settings of librdkafka', () => {
   })
 
   it('pass through to the client they are for', () => {
-    const found = configs({ brokers, client: { 'socket.nagle.disable': false }, producer: { 'linger.ms': 1 } })
+    const found = configs({
+      brokers,
+      client: { 'socket.nagle.disable': false },
+      producer: { 'linger.ms': 1 },
+    })
     assert.equal(found.producer()['linger.ms'], 1)
     assert.equal(found.producer()['socket.nagle.disable'], false)
     assert.equal(found.consumer('g')['socket.nagle.disable'], false)
@@ -136,7 +165,11 @@ describe('settings of librdkafka', () => {
   it('of the classic protocol are left out with the protocol of the broker', () => {
     const found = configs({ brokers, protocol: 'consumer' }).consumer('group')
     assert.equal(found['group.protocol'], 'consumer')
-    for (const name of ['session.timeout.ms', 'heartbeat.interval.ms', 'partition.assignment.strategy']) {
+    for (const name of [
+      'session.timeout.ms',
+      'heartbeat.interval.ms',
+      'partition.assignment.strategy',
+    ]) {
       assert.equal(found[name], undefined, name)
     }
   })
@@ -163,7 +196,12 @@ describe('case 72: secrets', () => {
   })
 
   it('are in neither name nor inspection nor JSON of a connection', () => {
-    const shown = [broker.name, inspect(broker, { depth: 20, showHidden: true }), JSON.stringify(broker), String(broker)]
+    const shown = [
+      broker.name,
+      inspect(broker, { depth: 20, showHidden: true }),
+      JSON.stringify(broker),
+      String(broker),
+    ]
     for (const secret of [...secrets, 'QWERTY']) {
       for (const text of shown) assert.ok(!text.includes(secret), text)
     }
@@ -177,7 +215,10 @@ describe('case 72: secrets', () => {
   })
 
   it('are not in the error of a setting that librdkafka refuses', async () => {
-    const bad = kafka({ brokers, client: { 'ssl.key.password': 'hunter2-store', 'socket.timeout.ms': 'hunter2-store' } })
+    const bad = kafka({
+      brokers,
+      client: { 'ssl.key.password': 'hunter2-store', 'socket.timeout.ms': 'hunter2-store' },
+    })
     await assert.rejects(bad.connect(), (error: Error) => {
       assert.ok(!inspect(error, { depth: 10 }).includes('hunter2-store'), inspect(error))
       return true

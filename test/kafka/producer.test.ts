@@ -33,7 +33,10 @@ it('a record that the topic finds too large is refused by its place, and the res
   )
   const read = await readAll(topic, 30)
   assert.deepEqual(read.toSorted(), texts.toSorted())
-  assert.ok(lines.some((line) => line.includes('one by one')), 'the reader of the log learns about batch.size')
+  assert.ok(
+    lines.some((line) => line.includes('one by one')),
+    'the reader of the log learns about batch.size',
+  )
   await producer.close()
 })
 
@@ -46,9 +49,15 @@ it('each call gets its own refusals, by the places in its own records', async ()
     producer.send([record(topic, { text: 'b' })]),
     producer.send([large, record(topic, { text: 'c' })]),
   ])
-  assert.deepEqual(first?.map(({ index }) => index), [1])
+  assert.deepEqual(
+    first?.map(({ index }) => index),
+    [1],
+  )
   assert.deepEqual(second, [])
-  assert.deepEqual(third?.map(({ index }) => index), [0])
+  assert.deepEqual(
+    third?.map(({ index }) => index),
+    [0],
+  )
   assert.deepEqual(await readAll(topic, 3), ['a', 'b', 'c'])
   await producer.close()
 })
@@ -61,7 +70,10 @@ it('check counts headers and keys, and agrees with send at the limit', async () 
   const not = record(topic, { key: Buffer.alloc(101_000), value: Buffer.alloc(500_000), headers })
   assert.equal(producer.check(fits), undefined)
   assert.ok(PolluxError.is(producer.check(not), 'POLLUX_OUTPUT_REFUSED'))
-  assert.deepEqual((await producer.send([fits, not])).map(({ index }) => index), [1])
+  assert.deepEqual(
+    (await producer.send([fits, not])).map(({ index }) => index),
+    [1],
+  )
   await producer.close()
 })
 

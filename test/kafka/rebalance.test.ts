@@ -16,25 +16,33 @@ class Probe {
   #loop: Promise<void> = Promise.resolve()
   #isOver = false
 
-  static async join(broker: Broker, topic: string, owners: Map<number, Probe>, problems: string[]): Promise<Probe> {
+  static async join(
+    broker: Broker,
+    topic: string,
+    owners: Map<number, Probe>,
+    problems: string[],
+  ): Promise<Probe> {
     const probe = new Probe()
-    probe.#member = await broker.join({ group: topic, topics: [topic], start: 'earliest', logger: silent }, {
-      async assigned(given) {
-        for (const { partition } of given) {
-          if (owners.has(partition)) problems.push(`partition ${partition} has two owners`)
-          owners.set(partition, probe)
-          probe.owned.add(partition)
-        }
-        return []
+    probe.#member = await broker.join(
+      { group: topic, topics: [topic], start: 'earliest', logger: silent },
+      {
+        async assigned(given) {
+          for (const { partition } of given) {
+            if (owners.has(partition)) problems.push(`partition ${partition} has two owners`)
+            owners.set(partition, probe)
+            probe.owned.add(partition)
+          }
+          return []
+        },
+        async revoked(taken) {
+          for (const { partition } of taken) {
+            owners.delete(partition)
+            probe.owned.delete(partition)
+          }
+        },
+        lost: (taken) => problems.push(`${taken.length} partitions were lost`),
       },
-      async revoked(taken) {
-        for (const { partition } of taken) {
-          owners.delete(partition)
-          probe.owned.delete(partition)
-        }
-      },
-      lost: (taken) => problems.push(`${taken.length} partitions were lost`),
-    })
+    )
     probe.#loop = probe.#poll(probe.#member)
     return probe
   }
@@ -42,7 +50,8 @@ class Probe {
   async #poll(member: GroupMember): Promise<void> {
     try {
       while (!this.#isOver) {
-        for (const { partition, offset } of await member.poll(100)) this.seen.add(`${partition}/${offset}`)
+        for (const { partition, offset } of await member.poll(100))
+          this.seen.add(`${partition}/${offset}`)
       }
     } catch (error: unknown) {
       if (!this.#isOver) this.failure = error
@@ -74,7 +83,10 @@ it('case 14: through 20 joins and leaves each partition has one owner, and leavi
   const settle = (): Promise<boolean> =>
     eventually(`${probes.length} members share ${partitions} partitions`, () => {
       for (const { failure } of probes) if (failure !== undefined) throw failure
-      return owners.size === partitions && probes.every(({ owned }) => owned.size === partitions / probes.length)
+      return (
+        owners.size === partitions &&
+        probes.every(({ owned }) => owned.size === partitions / probes.length)
+      )
     })
   const times: number[] = []
   try {
@@ -87,13 +99,17 @@ it('case 14: through 20 joins and leaves each partition has one owner, and leavi
       await join()
       await settle()
       const producer = await base.producer()
-      const sent = Array.from({ length: partitions }, (_, partition) => record(topic, { partition, text: 'x' }))
+      const sent = Array.from({ length: partitions }, (_, partition) =>
+        record(topic, { partition, text: 'x' }),
+      )
       assert.deepEqual(await producer.send(sent), [])
       await producer.close()
       // Each round's records come to the members of now, whatever moved before.
       await eventually('the records come', () => {
         const seen = new Set(probes.flatMap((probe) => [...probe.seen]))
-        return Array.from({ length: partitions }, (_, partition) => `${partition}/${round}`).every((one) => seen.has(one))
+        return Array.from({ length: partitions }, (_, partition) => `${partition}/${round}`).every(
+          (one) => seen.has(one),
+        )
       })
     }
     for (const probe of probes.splice(0)) times.push(await probe.leave())
@@ -110,14 +126,17 @@ it('a member leaves also while its first assignment is under way', async () => {
     const broker = connection()
     const topic = await makeTopic(broker, uniqueName('early'), 2)
     const called = Promise.withResolvers<void>()
-    const member = await broker.join({ group: topic, topics: [topic], start: 'earliest', logger: silent }, {
-      async assigned() {
-        called.resolve()
-        return []
+    const member = await broker.join(
+      { group: topic, topics: [topic], start: 'earliest', logger: silent },
+      {
+        async assigned() {
+          called.resolve()
+          return []
+        },
+        async revoked() {},
+        lost: () => {},
       },
-      async revoked() {},
-      lost: () => {},
-    })
+    )
     const poll = member.poll(1)
     // Before, during and after the assignment.
     if (round % 2 === 1) await called.promise
@@ -145,10 +164,16 @@ it('a partition is given up although its owner fails to', async () => {
   const [first, second]: [string[], string[]] = [[], []]
   const subscription = { group: topic, topics: [topic], start: 'earliest', logger: silent } as const
   const leaving = await one.join(subscription, listener(first))
-  await eventually('the partition is assigned', async () => (await leaving.poll(1), first.length > 0))
+  await eventually(
+    'the partition is assigned',
+    async () => (await leaving.poll(1), first.length > 0),
+  )
   await leaving.leave()
   const taking = await other.join(subscription, listener(second))
-  await eventually('the partition is taken over', async () => (await taking.poll(1), second.length > 0))
+  await eventually(
+    'the partition is taken over',
+    async () => (await taking.poll(1), second.length > 0),
+  )
   await Promise.all([one.close(), other.close()])
 })
 
@@ -157,13 +182,16 @@ it('a listener that fails to take a partition fails the poll, and nothing is del
   const topic = await makeTopic(broker, uniqueName('refusing'), 1)
   const producer = await broker.producer()
   await producer.send([record(topic, { text: 'x' })])
-  const member = await broker.join({ group: topic, topics: [topic], start: 'earliest', logger: silent }, {
-    async assigned() {
-      throw new Error('no ledger')
+  const member = await broker.join(
+    { group: topic, topics: [topic], start: 'earliest', logger: silent },
+    {
+      async assigned() {
+        throw new Error('no ledger')
+      },
+      async revoked() {},
+      lost: () => {},
     },
-    async revoked() {},
-    lost: () => {},
-  })
+  )
   await assert.rejects(async () => {
     for (;;) assert.deepEqual(await member.poll(10), [])
   }, /no ledger/)

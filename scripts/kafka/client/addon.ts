@@ -24,11 +24,15 @@ export interface Addon {
 
 /** Finds the client. `POLLUX_KAFKA_CLIENT` names another copy of the package, for tests. */
 export async function findAddon(): Promise<Addon> {
-  const folder = process.env['POLLUX_KAFKA_CLIENT'] ?? join(import.meta.dirname, '../../../node_modules', clientPackage)
+  const folder =
+    process.env['POLLUX_KAFKA_CLIENT'] ??
+    join(import.meta.dirname, '../../../node_modules', clientPackage)
   if (!existsSync(join(folder, 'package.json'))) {
     throw new Failure(`${clientPackage} is not installed in ${folder}. Install it first: npm ci`)
   }
-  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { readonly version: string }
+  const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    readonly version: string
+  }
   const key = `${version}-abi${process.versions.modules}-${process.platform}-${process.arch}-${libc()}`
   return {
     folder,
@@ -41,7 +45,9 @@ export async function findAddon(): Promise<Addon> {
 /** A binary for one C library does not load with another. */
 function libc(): string {
   if (process.platform !== 'linux') return 'system'
-  const header = (process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } }).header
+  const header = (
+    process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } }
+  ).header
   return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
 
@@ -49,7 +55,10 @@ function libc(): string {
 export async function loadProblem(build: string): Promise<string | undefined> {
   const file = join(build, nativeFile)
   if (!existsSync(file)) return 'it is not there'
-  const { code, output } = await runProgram(process.execPath, ['-e', `require(${JSON.stringify(file)})`])
+  const { code, output } = await runProgram(process.execPath, [
+    '-e',
+    `require(${JSON.stringify(file)})`,
+  ])
   if (code === 0) return undefined
   const lines = output.split('\n')
   // Node prints the place in its own code first; the error's own line tells more.

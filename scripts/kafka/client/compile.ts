@@ -9,7 +9,14 @@ import { type Addon, loadProblem, nativeFile } from './addon.ts'
 import { place } from './place.ts'
 
 const debianPackages = [
-  ...['libssl-dev', 'zlib1g-dev', 'libzstd-dev', 'libcurl4-openssl-dev', 'liblz4-dev', 'libsasl2-dev'],
+  ...[
+    'libssl-dev',
+    'zlib1g-dev',
+    'libzstd-dev',
+    'libcurl4-openssl-dev',
+    'liblz4-dev',
+    'libsasl2-dev',
+  ],
   ...['g++', 'make', 'python3'],
 ]
 
@@ -25,14 +32,22 @@ export async function compile(addon: Addon): Promise<void> {
     const tool = createRequire(import.meta.url).resolve('node-gyp/bin/node-gyp.js')
     const nodeFolder = join(modules, `node-${process.platform}-${process.arch}`)
     // Node's headers come with the pinned Node, so nothing has to be fetched.
-    const headers = existsSync(join(nodeFolder, 'include', 'node')) ? [`--nodedir=${nodeFolder}`] : []
-    const { code, output } = await runProgram(process.execPath, [tool, 'rebuild', ...headers], { cwd: folder, env })
+    const headers = existsSync(join(nodeFolder, 'include', 'node'))
+      ? [`--nodedir=${nodeFolder}`]
+      : []
+    const { code, output } = await runProgram(process.execPath, [tool, 'rebuild', ...headers], {
+      cwd: folder,
+      env,
+    })
     const built = join(folder, 'build')
     if (code !== 0 || !existsSync(join(built, nativeFile))) {
-      throw new Failure(`The Kafka client could not be compiled:\n${output.split('\n').slice(-30).join('\n')}`)
+      throw new Failure(
+        `The Kafka client could not be compiled:\n${output.split('\n').slice(-30).join('\n')}`,
+      )
     }
     const problem = await loadProblem(built)
-    if (problem !== undefined) throw new Failure(`The Kafka client was compiled, but does not load: ${problem}`)
+    if (problem !== undefined)
+      throw new Failure(`The Kafka client was compiled, but does not load: ${problem}`)
     await place(built, addon.build)
   } finally {
     await rm(copy, { recursive: true, force: true })
@@ -79,9 +94,15 @@ async function requirePackages(): Promise<void> {
 /** The packages that dpkg does not know as installed; none where there is no dpkg, as the compiler will tell. */
 async function missingPackages(): Promise<readonly string[]> {
   try {
-    const { output } = await runProgram('dpkg-query', ['-W', '-f=${Package} ${db:Status-Abbrev}\n', ...debianPackages])
+    const { output } = await runProgram('dpkg-query', [
+      '-W',
+      '-f=${Package} ${db:Status-Abbrev}\n',
+      ...debianPackages,
+    ])
     const installed = new Set(
-      output.split('\n').flatMap((line) => (line.includes(' ii') ? [line.split(' ')[0] ?? ''] : [])),
+      output
+        .split('\n')
+        .flatMap((line) => (line.includes(' ii') ? [line.split(' ')[0] ?? ''] : [])),
     )
     return debianPackages.filter((name) => !installed.has(name))
   } catch {

@@ -30,5 +30,8 @@ export async function download(addon: Addon): Promise<string | undefined> {
 
 function firstError(output: string): string {
   const line = output.split('\n').find((one) => /ERR! (?!stack)|error/i.test(one))
-  return (line ?? 'the download failed').replace(/^.*ERR!\s*/, '').trim().slice(0, 200)
+  return (line ?? 'the download failed')
+    .replace(/^.*ERR!\s*/, '')
+    .trim()
+    .slice(0, 200)
 }

@@ -10,7 +10,9 @@ import { nativeFile } from './addon.ts'
 export async function place(from: string, to: string): Promise<void> {
   const libraries = existsSync(join(from, 'deps')) ? await readdir(join(from, 'deps')) : []
   // Only what is loaded; the archives for linking are large.
-  const loaded = libraries.filter((name) => /\.so\.\d+$|\.dylib$/.test(name)).map((name) => join('deps', name))
+  const loaded = libraries
+    .filter((name) => /\.so\.\d+$|\.dylib$/.test(name))
+    .map((name) => join('deps', name))
   for (const file of [...loaded, nativeFile]) await placeFile(join(from, file), join(to, file))
 }
 
