@@ -22,7 +22,7 @@ export class ConnectionLog {
     client.on('event.log', ({ severity, fac, message }) => this.#line(severity, fac, message))
     client.on('event.error', (error) => this.#error(error))
     // The driver emits this for a token function that fails; without a listener it would end the process.
-    client.on('error', (error) => this.#line(3, 'ERROR', errorText(error)))
+    client.on('error', (error) => this.#tokenFailed(errorText(error)))
   }
 
   /** Why the last connection failed, as the client put it; undefined when none did. */
@@ -50,6 +50,11 @@ export class ConnectionLog {
     if (reason === undefined) return
     this.#reason = reason
     if (isFinal(reason)) this.#refused?.(reason)
+  }
+
+  #tokenFailed(text: string): void {
+    this.#reason = this.#secrets.scrub(text.replace(/^oauthbearer_token_refresh_cb: /, 'sasl.token: '))
+    this.#logger.debug({ facility: 'TOKEN' }, this.#reason)
   }
 
   #error(error: Error): void {
