@@ -53,7 +53,9 @@ export class ConnectionLog {
   }
 
   #tokenFailed(text: string): void {
-    this.#reason = this.#secrets.scrub(text.replace(/^oauthbearer_token_refresh_cb: /, 'sasl.token: '))
+    this.#reason = this.#secrets.scrub(
+      text.replace(/^oauthbearer_token_refresh_cb: /, 'sasl.token: '),
+    )
     this.#logger.debug({ facility: 'TOKEN' }, this.#reason)
   }
 
