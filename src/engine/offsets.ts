@@ -14,10 +14,15 @@ export class OffsetTracker {
   /** The place of the first entry. */
   #base = 0
   #end: number
+  readonly #before: readonly OffsetRange[]
 
-  /** @param start the position before anything was fetched. */
-  constructor(start: number) {
+  /**
+   * @param start the position before anything was fetched.
+   * @param before what a previous owner has settled above it, in ascending order.
+   */
+  constructor(start: number, before: readonly OffsetRange[] = []) {
     this.#end = start
+    this.#before = before
   }
 
   /** Adds the next fetched record; its place is what `settle` takes. */
@@ -46,9 +51,9 @@ export class OffsetTracker {
     }
   }
 
-  /** The offset up to which, excluded, everything fetched is settled. */
+  /** The offset up to which, excluded, everything is settled. */
   get position(): number {
-    return this.#offsets[this.#head] ?? this.#end
+    return this.#offsets[this.#head] ?? this.#before.find(({ from, to }) => from <= this.#end && to > this.#end)?.to ?? this.#end
   }
 
   /** How many fetched records lie at or behind the position, settled ones included. */
@@ -56,7 +61,10 @@ export class OffsetTracker {
     return this.#offsets.length - this.#head
   }
 
-  /** What is settled above the position, as ranges in ascending order. */
+  /**
+   * What is settled above the position, as ranges in ascending order; what a previous owner has settled and nobody has
+   * fetched since included. Left out, it would be handled again by the owner after this one.
+   */
   settledAbove(): OffsetRange[] {
     const ranges: { from: number; to: number }[] = []
     let current: { from: number; to: number } | undefined
@@ -70,6 +78,14 @@ export class OffsetTracker {
       } else {
         current.to = offset + 1
       }
+    }
+    const { position } = this
+    for (const { from, to } of this.#before) {
+      const start = Math.max(from, this.#end)
+      if (to <= start || to <= position) continue
+      const last = ranges.at(-1)
+      if (last?.to === start) last.to = to
+      else ranges.push({ from: start, to })
     }
     return ranges
   }

@@ -100,7 +100,7 @@ export class Partition {
     this.topic = definition.name
     this.partition = partition
     this.definition = definition
-    this.tracker = new OffsetTracker(start)
+    this.tracker = new OffsetTracker(start, ledger?.settled)
     this.durable = start
     this.committed = committed
     this.epoch = ledger?.epoch
