@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { defineService, PolluxError, text, topic } from '../../src/index.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
-import type { Store } from '../../src/ports/store.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const count = 10
@@ -27,8 +27,13 @@ test('what was settled above the position stays settled through two restarts, fe
   const row = () => data.ledger.get(JSON.stringify(['counting', 'input', 0]))
 
   // The first message waits, the others are stored; then it fails.
-  const one = await testRuntime(service, { broker: embeddedBroker({ memory }), store: memoryStore(data) })
-  await one.send(...Array.from({ length: count }, (_, n) => input.message({ key: `k${n}`, value: 'x' })))
+  const one = await testRuntime(service, {
+    broker: embeddedBroker({ memory }),
+    store: memoryStore(data),
+  })
+  await one.send(
+    ...Array.from({ length: count }, (_, n) => input.message({ key: `k${n}`, value: 'x' })),
+  )
   await eventually('the others are stored', () => row()?.settled[0]?.to === count)
   fail(new Error('as planned'))
   await assert.rejects(one.settled(), /as planned/)
@@ -50,12 +55,17 @@ test('what was settled above the position stays settled through two restarts, fe
   )
   await two.stop().catch(() => {})
 
-  const three = await testRuntime(service, { broker: embeddedBroker({ memory }), store: memoryStore(data) })
+  const three = await testRuntime(service, {
+    broker: embeddedBroker({ memory }),
+    store: memoryStore(data),
+  })
   await three.settled()
   await three.stop()
   assert.deepEqual(handled.slice(count), ['k0'], 'only the first was handled again')
   for (let n = 0; n < count; n += 1) {
-    const state = data.states.get(JSON.stringify(['counting', Buffer.from(`k${n}`).toString('base64')]))
+    const state = data.states.get(
+      JSON.stringify(['counting', Buffer.from(`k${n}`).toString('base64')]),
+    )
     assert.equal(state?.value.toString(), '1', `k${n}`)
   }
 })
