@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
 import type { HandlerContext, Service } from '../service.ts'
 import type { Lanes } from './lanes.ts'
-import { decodeMessage, positionOf } from './message.ts'
+import { decodeMessage } from './message.ts'
 import type { Work } from './partition.ts'
 import { AttemptState, type StateCells } from './state-cells.ts'
 
@@ -138,16 +138,19 @@ export class Dispatcher {
     } catch (error) {
       return this.#fail(work, state, error)
     }
-    this.#running -= 1
     this.#outcomes.finished(work, outputs)
-    this.#lanes.leave(work)
-    this.dispatch()
+    this.#end(work)
   }
 
   #fail(work: Work, state: AttemptState | undefined, cause: unknown): void {
     state?.drop()
-    this.#running -= 1
     this.#outcomes.failed(work, failureOf(work, cause))
+    this.#end(work)
+  }
+
+  #end(work: Work): void {
+    this.#running -= 1
+    work.letGoOfBytes()
     this.#lanes.leave(work)
     this.dispatch()
   }
@@ -176,7 +179,7 @@ function failureOf(work: Work, cause: unknown): PolluxError {
   if (PolluxError.is(cause) && told.includes(cause.code)) return cause
   return new PolluxError(
     'POLLUX_HANDLER_FAILED',
-    `The handler of ${positionOf(work.raw)} failed: ${errorText(cause)}`,
+    `The handler of ${work} failed: ${errorText(cause)}`,
     {
       cause,
     },
@@ -195,8 +198,12 @@ class Context implements HandlerContext {
   }
 
   get log(): Logger {
-    const { topic, partition, offset } = this.#work.raw
-    return withFields(this.#logger, { topic, partition, offset })
+    const { partition, offset } = this.#work
+    return withFields(this.#logger, {
+      topic: partition.topic,
+      partition: partition.partition,
+      offset,
+    })
   }
 
   get signal(): AbortSignal {

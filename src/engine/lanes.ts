@@ -112,7 +112,10 @@ export class Lanes {
   }
 
   /** Records without a key follow the order of their partition. */
-  #keyOf({ raw, partition }: Work): unknown {
-    return this.#order === 'key' && raw.key !== null ? raw.key.toString('latin1') : partition
+  #keyOf(work: Work): unknown {
+    // Kept, as it is asked for twice and a new text would be hashed anew.
+    work.laneKey ??=
+      this.#order === 'key' && work.raw.key !== null ? work.raw.key.toString('latin1') : work.partition
+    return work.laneKey
   }
 }

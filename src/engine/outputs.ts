@@ -21,7 +21,7 @@ export function encodeOutputs(
   if (returned === undefined || returned === null) return none
   const outputs = (Array.isArray(returned) ? returned : [returned]) as OutputMessage[]
   if (outputs.length === 0) return none
-  const identity = `${service.name}\n${identityOf(input)}\n`
+  const identity = `${service.name}:${short(identityOf(input))}`
   return outputs.map((output, index) => encodeOutput(service, identity, output, index))
 }
 
@@ -33,16 +33,18 @@ function encodeOutput(
 ): OutgoingRecord {
   if (!service.outputs.includes(output?.topic)) throw undeclared(service, output)
   const record = encodeRecord(output)
-  if (record.headers.some(({ name }) => name === 'id')) return record
-  const id = outputId(identity, index, record)
-  return { ...record, headers: [...record.headers, { name: 'id', value: Buffer.from(id) }] }
+  const { headers } = record
+  if (headers.length === 0 || !headers.some(({ name }) => name === 'id')) {
+    headers.push({ name: 'id', value: Buffer.from(outputId(identity, index, record)) })
+  }
+  return record
 }
 
 /**
  * The bytes of a message made by `topic.message(…)`.
  * @throws POLLUX_ENCODE_FAILED
  */
-export function encodeRecord({ topic, fields }: OutputMessage): OutgoingRecord {
+export function encodeRecord({ topic, fields }: OutputMessage): OutgoingRecord & { headers: Header[] } {
   return {
     topic: topic.name,
     partition: fields.partition,
@@ -127,17 +129,19 @@ function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
 
 /**
  * The id of an output follows from its input, so that an output that is sent again carries the same one and a reader
- * can drop it. As a handler that runs again may come to another result, the content is part of it: one id never names
- * two contents.
+ * can drop it: `service:input:topic:index:content`. As a handler that runs again may come to another result, the
+ * content is part of it: one id never names two contents.
  */
 function outputId(identity: string, index: number, { topic, key, value }: OutgoingRecord): string {
-  return hash(
-    'sha256',
-    `${identity}${topic}\n${index}\n${digest(key)} ${digest(value)}`,
-    'base64url',
-  ).slice(0, 27)
+  const content = key === null ? crcOf(value, 1) : crcOf(value, crc32(key))
+  return `${identity}:${topic}:${index}:${content.toString(36)}`
 }
 
-function digest(bytes: Buffer | null): string {
-  return bytes === null ? '-' : `${bytes.length} ${crc32(bytes)}`
+function crcOf(value: Buffer | null, start: number): number {
+  return value === null ? start ^ 1 : crc32(value, start)
+}
+
+/** Inputs made by another service have ids like these themselves: they would grow with each service on the way. */
+function short(identity: string): string {
+  return identity.length <= 64 ? identity : hash('sha256', identity, 'base64url').slice(0, 27)
 }

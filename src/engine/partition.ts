@@ -8,27 +8,45 @@ import type { Cell } from './state-cells.ts'
 
 /** One fetched message on its way through the engine. */
 export class Work {
-  readonly raw: RawMessage
   readonly partition: Partition
+  readonly offset: number
   readonly bytes: number
   /** Its place in the partition's tracker. */
   readonly place: number
+  /** What `lanes.ts` orders it by, once it was asked for. */
+  laneKey: unknown
   /** Its place in the order of its key, once it has taken one. */
   lane: Lane | undefined
   /** Its key's state, when its handler used it: what was read there must not be dropped before this is stored. */
   cell: Cell | undefined
   /** What its handler made of its key's state; undefined when it changed nothing. */
   change: { readonly cell: Cell; readonly value: Buffer | null } | undefined
+  #raw: RawMessage | undefined
 
   constructor(raw: RawMessage, partition: Partition) {
-    this.raw = raw
+    this.#raw = raw
     this.partition = partition
+    this.offset = raw.offset
     this.bytes = sizeOf(raw)
     this.place = partition.tracker.add(raw.offset)
   }
 
-  get offset(): number {
-    return this.raw.offset
+  /** The record, as long as its handler has not ended. */
+  get raw(): RawMessage {
+    if (this.#raw === undefined) throw new Error(`The bytes of ${this} were let go.`)
+    return this.#raw
+  }
+
+  /**
+   * To be called when the handler has ended. While outputs wait for their acknowledgement, the bytes of their input
+   * would outlive several rounds of the garbage collector, which costs more than the engine's own work.
+   */
+  letGoOfBytes(): void {
+    this.#raw = undefined
+  }
+
+  toString(): string {
+    return `${this.partition}/${this.offset}`
   }
 }
 

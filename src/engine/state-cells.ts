@@ -2,7 +2,6 @@ import type { Codec } from '../codecs/codec.ts'
 import { PolluxError } from '../errors.ts'
 import type { StateRow } from '../ports/store.ts'
 import type { State } from '../service.ts'
-import { positionOf } from './message.ts'
 import { encodeExactly } from './outputs.ts'
 import type { Work } from './partition.ts'
 
@@ -200,7 +199,7 @@ export class AttemptState implements State<unknown> {
     if (key !== null) return key
     throw new PolluxError(
       'POLLUX_STATE_UNAVAILABLE',
-      `${positionOf(this.#work.raw)} has no key, so it has no state.`,
+      `${this.#work} has no key, so it has no state.`,
     )
   }
 
@@ -211,7 +210,7 @@ export class AttemptState implements State<unknown> {
   #ended(): PolluxError {
     return new PolluxError(
       'POLLUX_STATE_UNAVAILABLE',
-      `The handler of ${positionOf(this.#work.raw)} has ended.`,
+      `The handler of ${this.#work} has ended.`,
       {
         hint: 'Await every use of state before the handler returns.',
       },
