@@ -5,7 +5,7 @@ import { isInRanges } from './offsets.ts'
 import { type Partition, Work } from './partition.ts'
 
 // More in one go gives the binding and the engine nothing, but delays whatever else waits for the event loop.
-const largestPoll = 1_000
+const largestPoll = 500
 
 // How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched.
 const patience = 250
