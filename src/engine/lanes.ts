@@ -115,7 +115,9 @@ export class Lanes {
   #keyOf(work: Work): unknown {
     // Kept, as it is asked for twice and a new text would be hashed anew.
     work.laneKey ??=
-      this.#order === 'key' && work.raw.key !== null ? work.raw.key.toString('latin1') : work.partition
+      this.#order === 'key' && work.raw.key !== null
+        ? work.raw.key.toString('latin1')
+        : work.partition
     return work.laneKey
   }
 }

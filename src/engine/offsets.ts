@@ -53,7 +53,11 @@ export class OffsetTracker {
 
   /** The offset up to which, excluded, everything is settled. */
   get position(): number {
-    return this.#offsets[this.#head] ?? this.#before.find(({ from, to }) => from <= this.#end && to > this.#end)?.to ?? this.#end
+    return (
+      this.#offsets[this.#head] ??
+      this.#before.find(({ from, to }) => from <= this.#end && to > this.#end)?.to ??
+      this.#end
+    )
   }
 
   /** How many fetched records lie at or behind the position, settled ones included. */

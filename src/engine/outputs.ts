@@ -44,7 +44,10 @@ function encodeOutput(
  * The bytes of a message made by `topic.message(…)`.
  * @throws POLLUX_ENCODE_FAILED
  */
-export function encodeRecord({ topic, fields }: OutputMessage): OutgoingRecord & { headers: Header[] } {
+export function encodeRecord({
+  topic,
+  fields,
+}: OutputMessage): OutgoingRecord & { headers: Header[] } {
   return {
     topic: topic.name,
     partition: fields.partition,

@@ -208,12 +208,8 @@ export class AttemptState implements State<unknown> {
   }
 
   #ended(): PolluxError {
-    return new PolluxError(
-      'POLLUX_STATE_UNAVAILABLE',
-      `The handler of ${this.#work} has ended.`,
-      {
-        hint: 'Await every use of state before the handler returns.',
-      },
-    )
+    return new PolluxError('POLLUX_STATE_UNAVAILABLE', `The handler of ${this.#work} has ended.`, {
+      hint: 'Await every use of state before the handler returns.',
+    })
   }
 }
