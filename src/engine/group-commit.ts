@@ -1,6 +1,6 @@
 import type { LedgerChange, StateChange, Store } from '../ports/store.ts'
-import type { Partition, Work } from './partition.ts'
-import type { Cell, StateCells } from './state-cells.ts'
+import type { Cell, Partition, Work } from './partition.ts'
+import type { StateCells } from './state-cells.ts'
 
 /** What becomes of finished work. None may throw. */
 export interface Commits {

@@ -1,14 +1,6 @@
 import type { Order } from '../service.ts'
-import type { Partition, Work } from './partition.ts'
+import type { Lane, Partition, Work } from './partition.ts'
 import { Queue } from './queue.ts'
-
-/** A key (or partition) with a message in work; the later ones wait here in order. */
-export interface Lane {
-  readonly key: unknown
-  readonly busy: Map<unknown, Lane>
-  /** Most lanes have nobody waiting, and there is one for each message: so it is made when the first one comes. */
-  waiting: Queue<Work> | undefined
-}
 
 /**
  * Decides which message may start next: in order within a lane, and turn by turn between partitions, so that one

@@ -1,10 +1,29 @@
 import type { Header, RawMessage } from '../message.ts'
 import type { LedgerRow, OffsetRange } from '../ports/store.ts'
 import type { AnyTopic } from '../topic.ts'
-import type { Lane } from './lanes.ts'
 import { OffsetTracker } from './offsets.ts'
 import { Queue } from './queue.ts'
-import type { Cell } from './state-cells.ts'
+
+/** A key (or partition) with a message in work; the later ones wait here in order. */
+export interface Lane {
+  readonly key: unknown
+  readonly busy: Map<unknown, Lane>
+  /** Most lanes have nobody waiting, and there is one for each message: so it is made when the first one comes. */
+  waiting: Queue<Work> | undefined
+}
+
+/** A key's state between its load and the commit of what was made of it. */
+export interface Cell {
+  readonly key: Buffer
+  /** With the changes of all handlers that have finished, committed or not. */
+  value: Buffer | null
+  /** The version in the store. */
+  version: number
+  /** Attempts that hold it or wait for it, and changes not committed yet. It is forgotten at zero. */
+  users: number
+  /** Built on work that was dropped: what was made of it must not be committed. */
+  isInvalid: boolean
+}
 
 /** One fetched message on its way through the engine. */
 export class Work {

@@ -3,20 +3,7 @@ import { PolluxError } from '../errors.ts'
 import type { StateRow } from '../ports/store.ts'
 import type { State } from '../service.ts'
 import { encodeExactly } from './outputs.ts'
-import type { Work } from './partition.ts'
-
-/** A key's state between its load and the commit of what was made of it. */
-export interface Cell {
-  readonly key: Buffer
-  /** With the changes of all handlers that have finished, committed or not. */
-  value: Buffer | null
-  /** The version in the store. */
-  version: number
-  /** Attempts that hold it or wait for it, and changes not committed yet. It is forgotten at zero. */
-  users: number
-  /** Built on work that was dropped: what was made of it must not be committed. */
-  isInvalid: boolean
-}
+import type { Cell, Work } from './partition.ts'
 
 /**
  * The states in use. A key's handlers run one after the other (its lane), so a cell has one writer at a time; the next
