@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { milliseconds } from '../duration.ts'
 import { embeddedBroker } from '../embedded/embedded-broker.ts'
 import { decodeMessage } from '../engine/message.ts'
 import { encodeRecord } from '../engine/outputs.ts'
@@ -13,6 +15,9 @@ import type { AnyTopic, MessageOf, OutputMessage } from '../topic.ts'
 import { eventually } from './eventually.ts'
 import { ManualClock } from './manual-clock.ts'
 import { memoryStore } from './memory-store.ts'
+
+// How long, by the machine's time, the end of a test waits for handlers.
+const patience = 1_000
 
 /** Options of `testRuntime`: those of `run`, all with defaults fit for a test. */
 export interface TestRuntimeOptions extends Partial<RunOptions> {
@@ -165,7 +170,11 @@ class InMemoryRuntime implements TestRuntime {
     return this.#runtime.stop()
   }
 
+  /** A handler that never returns must not hold the test: time, which nobody moves any more, is moved for it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop().catch(() => {})
+    const stopped = this.stop().catch(() => {})
+    await Promise.race([stopped, sleep(patience, undefined, { ref: false })])
+    await this.clock.advance(milliseconds('1d'))
+    await stopped
   }
 }
