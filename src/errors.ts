@@ -52,17 +52,18 @@ const brand = Symbol.for('pollux.error')
 /** The one error class of Pollux. Tell errors apart by `code`. */
 export class PolluxError extends Error {
   readonly code: ErrorCode
-  readonly expected: string | undefined
-  readonly found: string | undefined
-  readonly hint: string | undefined
+  // Declared only: what is undefined would be shown as `expected: undefined` by Node.
+  declare readonly expected: string | undefined
+  declare readonly found: string | undefined
+  declare readonly hint: string | undefined
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(sentence(message, details), 'cause' in details ? { cause: details.cause } : {})
     this.name = 'PolluxError'
     this.code = code
-    this.expected = details.expected
-    this.found = details.found
-    this.hint = details.hint
+    if (details.expected !== undefined) this.expected = details.expected
+    if (details.found !== undefined) this.found = details.found
+    if (details.hint !== undefined) this.hint = details.hint
     Object.defineProperty(this, brand, { value: true })
   }
 
