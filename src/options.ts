@@ -1,5 +1,6 @@
 import { type Duration, milliseconds } from './duration.ts'
 import { PolluxError, shown } from './errors.ts'
+import { nearName } from './near-name.ts'
 
 /**
  * One option, declared once: its check, its default, and the help from which `--help` and `docs/options.md` follow.
@@ -131,11 +132,54 @@ export class Problems {
   }
 }
 
-/** Reads `given` by its table: defaults for what is missing, a problem for what is wrong or unknown. */
+/** The problem of a name that no option has. `label` is how the problem names it. */
+export function unknownOption(
+  name: string,
+  known: readonly string[],
+  label: string = name,
+): string {
+  const near = nearName(name, known)
+  const question = near === undefined ? '' : `; did you mean ${near}?`
+  return `${label}: unknown option${question}${question === '' ? ';' : ''} known are ${known.join(', ')}`
+}
+
+/** @throws POLLUX_OPTION_INVALID when what a caller gave as options is no object. */
+export function checkObject(what: string, given: unknown, expected: string): void {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
+  throw new PolluxError('POLLUX_OPTION_INVALID', `${what} needs its options.`, {
+    expected,
+    found: shown(given),
+  })
+}
+
+/** Notes the methods of `port` that are missing, or that it is no object at all. */
+export function checkMethods(
+  name: string,
+  port: unknown,
+  methods: readonly string[],
+  expected: string,
+  problems: Problems,
+): void {
+  if (typeof port !== 'object' || port === null) {
+    return problems.add(`${name}: expected ${expected}, found ${shown(port)}`)
+  }
+  const missing = methods.filter(
+    (method) => typeof (port as Record<string, unknown>)[method] !== 'function',
+  )
+  if (missing.length > 0) {
+    problems.add(`${name}: expected ${expected}, found an object without ${missing.join(', ')}`)
+  }
+}
+
+/**
+ * Reads `given` by its table: defaults for what is missing, a problem for what is wrong or unknown. `others` are the
+ * names of the same object that the caller has read itself.
+ */
 export function readOptions<Values extends object>(
   table: OptionTable<Values>,
   given: object,
   problems: Problems,
+  others: readonly string[] = [],
 ): Values {
   const names = Object.keys(table) as (keyof Values & string)[]
   const read = {} as { [Name in keyof Values]: Values[Name] }
@@ -145,7 +189,7 @@ export function readOptions<Values extends object>(
       value === undefined ? table[name].default : readOne(name, table[name], value, problems)
   }
   for (const name of Object.keys(given)) {
-    if (!(name in table)) problems.add(`${name}: unknown option; known are ${names.join(', ')}`)
+    if (!Object.hasOwn(table, name)) problems.add(unknownOption(name, [...others, ...names]))
   }
   return read
 }

@@ -1,7 +1,7 @@
 import { destination, pino } from 'pino'
 import { type Runtime, ServicesRuntime } from './engine/runtime.ts'
 import { errorText, PolluxError, shown } from './errors.ts'
-import { Problems, readOptions } from './options.ts'
+import { checkMethods, checkObject, Problems, readOptions } from './options.ts'
 import type { Broker } from './ports/broker.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
@@ -38,6 +38,7 @@ export async function run(
   services: Service | readonly Service[],
   options: RunOptions,
 ): Promise<Runtime> {
+  checkObject('run()', options, 'run(services, { broker })')
   const list = Array.isArray(services) ? (services as readonly Service[]) : [services as Service]
   const {
     broker,
@@ -50,9 +51,8 @@ export async function run(
   } = options
   const problems = new Problems()
   checkServices(list, store, problems)
-  if (broker === undefined)
-    problems.add('broker: expected embeddedBroker() or kafka({…}), found undefined')
-  const settings = readOptions(runtimeOptions, rest, problems)
+  checkParts(options, problems)
+  const settings = readOptions(runtimeOptions, rest, problems, partNames)
   if (settings.stopTimeout <= settings.drainTimeout) {
     problems.add(
       `stopTimeout: expected more than drainTimeout (${settings.drainTimeout} ms), found ${settings.stopTimeout} ms`,
@@ -65,6 +65,31 @@ export async function run(
   if (signal !== undefined) obeyAbort(runtime, signal)
   await runtime.start()
   return runtime
+}
+
+// Beside those of the table.
+const partNames = ['broker', 'store', 'logger', 'signals', 'signal', 'clock']
+
+const brokerMethods = ['connect', 'join', 'producer', 'reader', 'close']
+const storeMethods = ['open', 'acquire', 'load', 'commit', 'close']
+const loggerMethods = ['debug', 'info', 'warn', 'error']
+const clockMethods = ['now', 'after', 'random']
+
+/** A part that is none would show only later, as a TypeError from within. */
+function checkParts(
+  { broker, store, logger, signals, signal, clock }: RunOptions,
+  problems: Problems,
+): void {
+  checkMethods('broker', broker, brokerMethods, 'embeddedBroker() or kafka({…})', problems)
+  if (store !== undefined)
+    checkMethods('store', store, storeMethods, 'a store such as pgliteStore({ folder })', problems)
+  if (logger !== undefined)
+    checkMethods('logger', logger, loggerMethods, 'a logger such as pino()', problems)
+  if (clock !== undefined) checkMethods('clock', clock, clockMethods, 'a clock', problems)
+  if (signals !== undefined && typeof signals !== 'boolean')
+    problems.add(`signals: expected true or false, found ${shown(signals)}`)
+  if (signal !== undefined && !((signal as unknown) instanceof AbortSignal))
+    problems.add(`signal: expected an AbortSignal, found ${shown(signal)}`)
 }
 
 function checkServices(
@@ -83,7 +108,7 @@ function checkServices(
     names.add(service.name)
     if (service.state !== undefined && store === undefined) {
       problems.add(
-        `store: expected one, as the service '${service.name}' declares state; found none`,
+        `store: expected one, such as pgliteStore({ folder }) of pollux/embedded, as the service '${service.name}' declares state; found none`,
       )
     }
   }

@@ -1,6 +1,6 @@
 import type { Codec } from './codecs/codec.ts'
 import { shown } from './errors.ts'
-import { integer, type OptionTable, oneOf, Problems, readOptions } from './options.ts'
+import { checkObject, integer, type OptionTable, oneOf, Problems, readOptions } from './options.ts'
 import type { Logger } from './ports/logger.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from './topic.ts'
 
@@ -97,6 +97,9 @@ export const serviceOptions: OptionTable<Required<ServiceOptions>> = {
 
 const legalName = /^[A-Za-z0-9._-]{1,200}$/
 
+// Beside those of the table.
+const definitionNames = ['inputs', 'outputs', 'state', 'handle']
+
 /**
  * Declares a service. It starts nothing: `run` and `pollux run` do.
  * @throws POLLUX_OPTION_INVALID listing all that is wrong.
@@ -107,6 +110,7 @@ export function defineService<
   S = never,
   StateInput = never,
 >(name: string, definition: ServiceDefinition<I, O, S, StateInput>): Service {
+  checkObject('defineService()', definition, 'a name and { inputs: […], handle(message) { … } }')
   const problems = new Problems()
   const { inputs, outputs = [], state, handle, ...rest } = definition
   if (typeof name !== 'string' || !legalName.test(name)) {
@@ -120,7 +124,7 @@ export function defineService<
   checkTopics('outputs', outputs, problems)
   if (Array.isArray(inputs) && inputs.length === 0)
     problems.add('inputs: expected at least one topic, found none')
-  const options = readOptions(serviceOptions, rest, problems)
+  const options = readOptions(serviceOptions, rest, problems, definitionNames)
   if (state !== undefined && options.order !== 'key') {
     problems.add(`order: expected 'key' since the service declares state, found '${options.order}'`)
   }

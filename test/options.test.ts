@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { embeddedBroker } from '../src/embedded/index.ts'
 import { bytes, defineService, json, PolluxError, run, topic } from '../src/index.ts'
+import { kafka } from '../src/kafka/index.ts'
+import { nearName } from '../src/near-name.ts'
 import { Problems, readOptions } from '../src/options.ts'
 import { runtimeOptions } from '../src/runtime-options.ts'
 
@@ -76,7 +78,7 @@ test('a wrong runtime says all that is wrong at once, and starts nothing', async
     }),
     invalid(
       /'stateful' is there twice/,
-      /store: expected one/,
+      /store: expected one, such as pgliteStore\(\{ folder \}\) of pollux\/embedded/,
       /made by defineService/,
       /bufferBytes/,
       /stopTimeout: expected more than drainTimeout/,
@@ -102,4 +104,64 @@ test('every default is a value that its own check accepts', () => {
     assert.deepEqual(option.read(option.default as never), option.default, name)
     assert.deepEqual(option.read(option.shownDefault), option.default, name)
   }
+})
+
+const handle = (): void => {}
+
+test('an unknown option lists every name of its object, and the one that was meant', () => {
+  assert.throws(
+    () => defineService('s', { inputs: [input], handel: handle, handle } as never),
+    invalid(
+      /handel: unknown option; did you mean handle\? known are inputs, outputs, state, handle, order, /,
+    ),
+  )
+  assert.throws(
+    () => embeddedBroker({ foldr: 'x' } as never),
+    invalid(/did you mean folder\? known are folder, memory, clock, sessionTimeout, /),
+  )
+  assert.throws(
+    () => kafka({ brokers: ['x:1'], broker: 'x' } as never),
+    invalid(/did you mean brokers\? known are brokers, tls, sasl, .*, logger, clientId, /),
+  )
+  assert.throws(
+    () => embeddedBroker({ toString: 'x' } as never),
+    invalid(/toString: unknown option; known are/),
+  )
+})
+
+test('what is meant is a name near by, and none that is far', () => {
+  const known = ['order', 'start', 'concurrency']
+  const meant = ['oder', 'STRAT', 'concurency', 'x', 'or', 'retries']
+  assert.deepEqual(
+    meant.map((name) => nearName(name, known)),
+    ['order', 'start', 'concurrency', undefined, undefined, undefined],
+  )
+})
+
+test('options that are no object are refused, not read', async () => {
+  assert.throws(() => defineService('s', undefined as never), invalid(/Found undefined/))
+  assert.throws(() => embeddedBroker('folder' as never), invalid(/Found 'folder'/))
+  assert.throws(() => kafka('x:1' as never), invalid(/Found 'x:1'/))
+  await assert.rejects(run([], undefined as never), invalid(/Found undefined/))
+})
+
+test('brokers that are no list are shown', () => {
+  assert.throws(() => kafka({ brokers: 'x:1' } as never), invalid(/list such as .*found 'x:1'/))
+})
+
+test('parts of a runtime that are none are refused before anything starts', async () => {
+  const service = defineService('s', { inputs: [input], handle })
+  const wrong = { broker: 5, store: {}, logger: { info() {} }, signal: 'x', signals: 1, clock: 1 }
+  await assert.rejects(
+    run(service, { ...wrong, stor: 1 } as never),
+    invalid(
+      /broker: expected embeddedBroker\(\) or kafka\(\{…\}\), found 5/,
+      /store: expected .*pgliteStore.* found an object without open, acquire, load, commit, close/,
+      /logger: .* without debug, warn, error/,
+      /signal: expected an AbortSignal, found 'x'/,
+      /signals: expected true or false/,
+      /clock: /,
+      /stor: unknown option; did you mean store\? known are broker, store, logger, /,
+    ),
+  )
 })

@@ -1,6 +1,14 @@
 import type { Duration } from '../duration.ts'
 import { shown } from '../errors.ts'
-import { duration, integer, type OptionTable, Problems, readOptions } from '../options.ts'
+import {
+  checkMethods,
+  checkObject,
+  duration,
+  integer,
+  type OptionTable,
+  Problems,
+  readOptions,
+} from '../options.ts'
 import type {
   Broker,
   BrokerAdmin,
@@ -63,15 +71,22 @@ export const embeddedBrokerOptions: OptionTable<EmbeddedBrokerSettings> = {
   }),
 }
 
+// Beside those of the table.
+const partNames = ['folder', 'memory', 'clock']
+
 /**
  * A broker inside this process, for development, tests and small installations: topics, groups and offsets as Kafka
  * has them, without anything to install.
  * @throws POLLUX_OPTION_INVALID
  */
 export function embeddedBroker(options: EmbeddedBrokerOptions = {}): Broker {
+  checkObject('embeddedBroker()', options, 'none, or an object such as { folder }')
   const { folder, memory, clock = systemClock, ...plain } = options
   const problems = new Problems()
-  const settings = readOptions(embeddedBrokerOptions, plain, problems)
+  const settings = readOptions(embeddedBrokerOptions, plain, problems, partNames)
+  checkMethods('clock', clock, ['now', 'after', 'random'], 'a clock', problems)
+  if (memory !== undefined && !((memory as unknown) instanceof MemoryLog))
+    problems.add(`memory: expected one made by sharedMemory(), found ${shown(memory)}`)
   if (folder !== undefined && (typeof folder !== 'string' || folder === '')) {
     problems.add(`folder: expected a path, found ${shown(folder)}`)
   }

@@ -1,5 +1,4 @@
-import { PolluxError } from '../errors.ts'
-import { Problems } from '../options.ts'
+import { checkObject, Problems } from '../options.ts'
 import type { Broker } from '../ports/broker.ts'
 import { silent } from '../ports/logger.ts'
 import { KafkaBroker } from './broker.ts'
@@ -26,11 +25,7 @@ export {
  * would break a guarantee.
  */
 export function kafka(options: KafkaOptions): Broker {
-  if (typeof options !== 'object' || options === null) {
-    throw new PolluxError('POLLUX_OPTION_INVALID', 'kafka() needs its options.', {
-      expected: "{ brokers: ['host:port'] }",
-    })
-  }
+  checkObject('kafka()', options, "{ brokers: ['host:port'] }")
   const problems = new Problems()
   const plain = readKafkaOptions(options, problems)
   problems.throwIfAny('The options of kafka() are wrong')

@@ -1,6 +1,15 @@
 import type { Duration } from '../duration.ts'
 import { shown } from '../errors.ts'
-import { duration, type OptionTable, oneOf, type Problems, readOptions, text } from '../options.ts'
+import {
+  checkMethods,
+  duration,
+  type OptionTable,
+  oneOf,
+  type Problems,
+  readOptions,
+  text,
+  unknownOption,
+} from '../options.ts'
 import type { Logger } from '../ports/logger.ts'
 
 /** librdkafka settings by their own names, e.g. `{ 'compression.codec': 'zstd' }`. */
@@ -120,9 +129,12 @@ export const kafkaOptions: OptionTable<KafkaPlainOptions> = {
   }),
 }
 
+// Beside those of the table.
+const partNames = 'brokers tls sasl client consumer producer admin logger'.split(' ')
+
 /** Reads the options and notes what is wrong; secrets are never shown. */
 export function readKafkaOptions(options: KafkaOptions, problems: Problems): KafkaPlainOptions {
-  const { brokers, tls, sasl, client, consumer, producer, admin, logger: _, ...plain } = options
+  const { brokers, tls, sasl, client, consumer, producer, admin, logger, ...plain } = options
   checkBrokers(brokers, problems)
   checkTls(tls, problems)
   checkSasl(sasl, problems)
@@ -132,7 +144,9 @@ export function readKafkaOptions(options: KafkaOptions, problems: Problems): Kaf
       problems.add(`${name}: expected an object of librdkafka settings, found ${shown(settings)}`)
     }
   }
-  const read = readOptions(kafkaOptions, plain, problems)
+  if (logger !== undefined)
+    checkMethods('logger', logger, ['debug', 'info', 'warn', 'error'], 'a logger', problems)
+  const read = readOptions(kafkaOptions, plain, problems, partNames)
   if (read.pollLimit < read.sessionTimeout) {
     problems.add(
       `pollLimit: expected at least sessionTimeout (${read.sessionTimeout} ms), found ${read.pollLimit} ms`,
@@ -145,15 +159,18 @@ const hostAndPort = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/
 
 function checkBrokers(brokers: unknown, problems: Problems): void {
   if (!Array.isArray(brokers) || brokers.length === 0) {
-    return problems.add("brokers: expected a list such as ['localhost:9092'], found none")
+    const found = Array.isArray(brokers) ? 'an empty one' : withoutPassword(brokers)
+    return problems.add(`brokers: expected a list such as ['localhost:9092'], found ${found}`)
   }
   for (const broker of brokers as unknown[]) {
     if (typeof broker === 'string' && hostAndPort.test(broker)) continue
-    // A URL may hold a password.
-    const found =
-      typeof broker === 'string' && broker.includes('@') ? 'a text with @' : shown(broker)
-    problems.add(`brokers: expected host:port, found ${found}`)
+    problems.add(`brokers: expected host:port, found ${withoutPassword(broker)}`)
   }
+}
+
+/** A URL may hold a password. */
+function withoutPassword(value: unknown): string {
+  return typeof value === 'string' && value.includes('@') ? 'a text with @' : shown(value)
 }
 
 const tlsNames = ['ca', 'cert', 'key', 'passphrase', 'rejectUnauthorized']
@@ -163,8 +180,7 @@ function checkTls(tls: unknown, problems: Problems): void {
   if (typeof tls !== 'object' || tls === null)
     return problems.add('tls: expected true, false or an object')
   for (const name of Object.keys(tls)) {
-    if (!tlsNames.includes(name))
-      problems.add(`tls.${name}: unknown option; known are ${tlsNames.join(', ')}`)
+    if (!tlsNames.includes(name)) problems.add(unknownOption(name, tlsNames, `tls.${name}`))
   }
   const { ca, cert, key, passphrase, rejectUnauthorized } = tls as Record<string, unknown>
   const isPem = (value: unknown): boolean =>

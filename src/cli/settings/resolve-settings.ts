@@ -1,5 +1,5 @@
 import { shown } from '../../errors.ts'
-import { Problems } from '../../options.ts'
+import { Problems, unknownOption } from '../../options.ts'
 import { rememberSecret } from '../secrets.ts'
 import type { LoadedConfig } from './load-config.ts'
 import {
@@ -113,7 +113,7 @@ function checkConfig(
   const known = [...settingNames.filter((name) => !name.startsWith('kafka')), 'kafka']
   for (const name of Object.keys(config.values)) {
     if (known.includes(name)) continue
-    problems.add(`${config.path}: ${name}: unknown option; known are ${known.join(', ')}`)
+    problems.add(unknownOption(name, known, `${config.path}: ${name}`))
   }
   const { kafka } = config.values
   if (kafka === undefined) return undefined
