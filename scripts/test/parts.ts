@@ -18,7 +18,7 @@ export const parts: readonly Part[] = [
   { name: 'structure', files: ['structure/*.test.ts'], needs: [] },
   {
     name: 'unit',
-    files: ['*.test.ts', '{codecs,engine,patterns,ports,testing,telemetry,scripts}/**/*.test.ts'],
+    files: ['*.test.ts', '{codecs,engine,testing,scripts}/**/*.test.ts'],
     needs: [],
     concurrency: 2,
   },
@@ -28,7 +28,6 @@ export const parts: readonly Part[] = [
   { name: 'contract: pglite', files: ['contract/*-pglite.test.ts'], needs: [], minutes: 10 },
   { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
-  { name: 'guarantees', files: ['guarantees/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'cases', files: ['cases/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'crash', files: ['crash/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'command line', files: ['cli/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
@@ -38,7 +37,7 @@ export const parts: readonly Part[] = [
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {
     name: 'on kafka',
-    files: ['{guarantees,cases,crash,cli,examples}/**/kafka-*.test.ts'],
+    files: ['{cases,crash,cli,examples}/**/kafka-*.test.ts'],
     needs: ['kafka'],
     minutes: 10,
   },

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { glob } from 'node:fs/promises'
+import { join } from 'node:path'
 import test from 'node:test'
+import { root } from '../../scripts/command.ts'
 import { parts as realParts } from '../../scripts/test/parts.ts'
 import { selectFiles } from '../../scripts/test/select-files.ts'
 
@@ -50,4 +53,13 @@ test('no part of the repository takes a file of Kafka among those that need none
   const { selected, problems } = selectFiles(realParts, ['cli/kafka-run.test.ts'], [])
   assert.deepEqual(problems, [])
   assert.deepEqual(selected[0]?.part.needs, ['kafka'])
+})
+
+test('each part of the repository has files', async () => {
+  const found = await Array.fromAsync(glob('**/*.test.ts', { cwd: join(root, 'test') }))
+  const { selected } = selectFiles(realParts, found, [])
+  assert.deepEqual(
+    selected.map(({ part }) => part.name),
+    realParts.map(({ name }) => name),
+  )
 })
