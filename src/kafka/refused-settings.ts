@@ -80,10 +80,7 @@ export const refusedSettings: readonly RefusedSetting[] = [
   },
   unless('message.timeout.ms', ['0'], noTimeOut),
   unless('delivery.timeout.ms', ['0'], noTimeOut),
-  always(
-    'transactional.id',
-    'A transactional producer is not what the outbox and direct modes publish with.',
-  ),
+  always('transactional.id', 'Pollux does not publish in Kafka transactions yet.'),
   unless(
     'partitioner',
     ['murmur2', 'murmur2_random'],
