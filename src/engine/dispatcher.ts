@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
 import type { HandlerContext, Service } from '../service.ts'
 import type { Lanes } from './lanes.ts'
-import { decodeMessage } from './message.ts'
+import { asSentence, decodeMessage, lookAt } from './message.ts'
 import type { Work } from './partition.ts'
 import { AttemptState, type StateCells } from './state-cells.ts'
 
@@ -177,10 +177,12 @@ const told: readonly ErrorCode[] = [
 
 function failureOf(work: Work, cause: unknown): PolluxError {
   if (PolluxError.is(cause) && told.includes(cause.code)) return cause
+  const { topic, partition } = work.partition
   return new PolluxError(
     'POLLUX_HANDLER_FAILED',
-    `The handler of ${work} failed: ${errorText(cause)}`,
+    `The handler of ${work} failed: ${asSentence(errorText(cause))}`,
     {
+      hint: `POLLUX_DEBUG=1 shows the stack. ${lookAt({ topic, partition, offset: work.offset })}`,
       cause,
     },
   )

@@ -40,11 +40,20 @@ function decodePart(part: 'key' | 'value', raw: RawMessage, codec: Codec<unknown
 function refuse(part: string, raw: RawMessage, cause: unknown): never {
   throw new PolluxError(
     'POLLUX_DECODE_FAILED',
-    `The ${part} of ${positionOf(raw)} cannot be decoded: ${errorText(cause)}`,
-    {
-      cause,
-    },
+    `The ${part} of ${positionOf(raw)} cannot be decoded: ${asSentence(errorText(cause))}`,
+    { hint: lookAt(raw), cause },
   )
+}
+
+/** The hint that shows the record at fault. */
+export function lookAt(record: Pick<RawMessage, 'topic' | 'partition' | 'offset'>): string {
+  const { topic, partition, offset } = record
+  return `Look at it: pollux consume ${topic} --partition ${partition} --from ${offset} --limit 1`
+}
+
+/** The text of somebody else's error, so that a sentence may follow it. */
+export function asSentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`
 }
 
 /** `topic/partition/offset` */

@@ -73,6 +73,10 @@ function undeclared(service: Service, output: unknown): PolluxError {
         found === undefined
           ? shown(output)
           : `a message of a topic object named '${found}' that is not among them`,
+      hint:
+        found === undefined
+          ? 'Return what topic.message(…) makes, a list of it, or nothing.'
+          : 'Put that very topic object among the outputs of defineService, or do not return the message.',
     },
   )
 }

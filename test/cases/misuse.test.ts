@@ -78,6 +78,9 @@ test('whatever a handler returns that is no output stops the partition with a cl
     await assert.rejects(runtime.settled(), (error) => {
       assert.ok(PolluxError.is(error), name)
       assert.equal(error.code, code, `${name}: ${error.message}`)
+      if (code === 'POLLUX_HANDLER_FAILED')
+        assert.match(error.hint ?? '', /consume input --partition \d --from 0 --limit 1$/)
+      if (code === 'POLLUX_OUTPUT_UNDECLARED') assert.match(error.hint ?? '', /^(Return|Put) /)
       return true
     })
     assert.equal(

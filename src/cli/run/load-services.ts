@@ -16,6 +16,7 @@ export async function loadServices(path: string, folder: string): Promise<readon
     throw new PolluxError('POLLUX_MODULE_INVALID', `There is no file ${path}.`, {
       expected: 'the path of a TypeScript or JavaScript module',
       found: existsSync(full) ? `a folder at ${full}` : `nothing at ${full}`,
+      hint: 'Name the file that exports the services, as seen from the working folder.',
     })
   }
   return collectServices(await importModule(full, path), path)
@@ -90,6 +91,7 @@ export function collectServices(
     throw new PolluxError('POLLUX_MODULE_INVALID', `The module ${path} exports no service.`, {
       expected: 'at least one export made by defineService()',
       found: names.length === 0 ? 'no exports' : `the exports ${names.join(', ')}`,
+      hint: "Write `export const name = defineService('name', { … })`.",
     })
   }
   const names = services.map(({ name }) => name)
@@ -127,7 +129,7 @@ export function selectServices(
   if (unknown.length > 0) {
     throw new PolluxError(
       'POLLUX_OPTION_INVALID',
-      `flag: --only: there is no service ${unknown.map((name) => `'${name}'`).join(', ')}.`,
+      `--only: there is no service ${unknown.map((name) => `'${name}'`).join(', ')}.`,
       {
         expected: services.map(({ name }) => `'${name}'`).join(', '),
       },

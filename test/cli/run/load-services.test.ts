@@ -50,7 +50,7 @@ test('Two services of one name are refused', () => {
 
 test('A module without a service is refused with what it does export', () => {
   assert.throws(() => collectServices({ orders }, 'x.ts'), {
-    message: /exports no service.*the exports orders/,
+    message: /exports no service.*the exports orders.*export const name = defineService/,
   })
   assert.throws(() => collectServices({}, 'x.ts'), { message: /Found no exports/ })
 })
