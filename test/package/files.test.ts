@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { glob } from 'node:fs/promises'
-import { join } from 'node:path'
+import { glob, readFile } from 'node:fs/promises'
+import { join, normalize } from 'node:path'
 import { before, test } from 'node:test'
 import packageJson from '../../package.json' with { type: 'json' }
 import { root, runCommand } from '../../scripts/command.ts'
@@ -19,9 +19,11 @@ test('the package holds what was compiled, its sources and its documentation, an
   const expected = [
     /^dist\/[\w/.-]+\.(js|d\.ts)(\.map)?$/,
     /^(dist|src)\/[\w/.-]+\.sql$/,
-    /^src\/[\w/.-]+\.ts$/,
+    /^src\/([\w/.-]+\.ts|[\w/-]+\/README\.md)$/,
     /^docs\/[\w/.-]+\.(md|svg|png)$/,
-    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE)$/,
+    /^examples\/[\w/.-]+\.(md|ts)$/,
+    /^bench\/README\.md$/,
+    /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md)$/,
   ]
   const strange = [...packed].filter((path) => !expected.some((pattern) => pattern.test(path)))
   assert.deepEqual(strange, [])
@@ -39,6 +41,22 @@ test('everything that package.json points to is in the package', () => {
     targets.filter((path) => !packed.has(path)),
     [],
   )
+})
+
+test('each file that the packed README and documentation link to is in the package', async () => {
+  const pages = [...packed].filter((path) => /^(README\.md|docs\/.+\.md)$/.test(path))
+  const lost: string[] = []
+  let count = 0
+  for (const page of pages) {
+    const text = await readFile(join(root, page), 'utf8')
+    for (const [, link = ''] of text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue
+      count += 1
+      if (!packed.has(normalize(join(page, '..', link)))) lost.push(`${page}: ${link}`)
+    }
+  }
+  assert.ok(count > 0, 'no link was found')
+  assert.deepEqual(lost, [])
 })
 
 test('each source file is there as JavaScript with its types, and nothing is left of an older build', async () => {
