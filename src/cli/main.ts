@@ -1,59 +1,7 @@
 #!/usr/bin/env node
-import { errorBlock } from './error-block.ts'
-import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import { Output } from './output.ts'
-import { readCommandLine } from './program.ts'
-
-// A promise that can never settle (in a module given to `run`, say) would let Node end in silence and with success.
-process.once('beforeExit', () => {
-  process.stderr.write(
-    'error: The command ended before it was through: it waits for something that cannot come.\n',
-  )
-  process.exit(exitCodes.crashed)
-})
-// A reader of stderr that went away is no reason to fail.
-process.stderr.on('error', () => {})
-process.on('uncaughtException', crash)
-process.on('unhandledRejection', crash)
-
-const output = new Output()
-// Users' modules may hold something open, so the process is ended, not left to end.
-void main()
-
-async function main(): Promise<void> {
-  const code = await execute()
-  const flushed = await flush()
-  if (code !== exitCodes.ok || flushed === undefined) process.exit(code)
-  process.exit(fail(flushed))
+// No import stands here, and nothing that an older Node cannot parse: it would fail before it could be told why.
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  process.stderr.write(`Pollux needs Node 24 or newer, this is ${process.version}.\n`)
+  process.exit(2)
 }
-
-async function execute(): Promise<number> {
-  try {
-    const request = readCommandLine(process.argv.slice(2))
-    if (request === undefined) return exitCodes.ok
-    const { executeRequest } = await import('./execute-request.ts')
-    return await executeRequest(request, output)
-  } catch (error) {
-    return fail(error)
-  }
-}
-
-/** Resolves with what is wrong with the output: what was written last may fail last, too. */
-async function flush(): Promise<unknown> {
-  try {
-    await output.flush()
-    return undefined
-  } catch (error) {
-    return error
-  }
-}
-
-function fail(error: unknown): number {
-  process.stderr.write(errorBlock(error))
-  return exitCodeOf(error)
-}
-
-function crash(error: unknown): void {
-  process.stderr.write(errorBlock(error))
-  process.exit(exitCodes.crashed)
-}
+await import('./start.ts')

@@ -44,9 +44,9 @@ test('case 72: a known secret is in no log line and no error block, not even wit
   rememberSecret('open-sesame')
   const error = new Error('login failed for u:open-sesame', { cause: new Error('open-sesame') })
   assert.doesNotMatch(logged({}, { error, password: 'open-sesame' }, 'open-sesame'), /sesame/)
-  assert.doesNotMatch(errorBlock(error, { POLLUX_DEBUG: '1' }), /sesame/)
+  assert.doesNotMatch(errorBlock(error, { environment: { POLLUX_DEBUG: '1' } }), /sesame/)
   const own = new PolluxError('POLLUX_BROKER_REFUSED', 'open-sesame', { hint: 'open-sesame' })
-  assert.doesNotMatch(errorBlock(own, {}), /sesame/)
+  assert.doesNotMatch(errorBlock(own, { environment: {} }), /sesame/)
 })
 
 test('An error block says what is wrong, what to do and the code, and has no stack unless asked for', () => {
@@ -54,10 +54,10 @@ test('An error block says what is wrong, what to do and the code, and has no sta
     expected: 'one',
     hint: 'Make it.',
   })
-  const block = stripVTControlCharacters(errorBlock(error, {}))
+  const block = stripVTControlCharacters(errorBlock(error, { environment: {} }))
   assert.equal(
     block,
     'error: There is no topic. Expected one.\n  hint: Make it.\n  code: POLLUX_TOPIC_UNKNOWN\n',
   )
-  assert.match(errorBlock(error, { POLLUX_DEBUG: '1' }), /logger\.test\.ts/)
+  assert.match(errorBlock(error, { environment: { POLLUX_DEBUG: '1' } }), /logger\.test\.ts/)
 })

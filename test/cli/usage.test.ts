@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { commands } from '../../src/cli/program.ts'
 import { Workplace } from './cli-process.ts'
 
+const mainFile = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const place = new Workplace()
 after(() => place[Symbol.dispose]())
 
@@ -93,4 +97,27 @@ test('The config file says where the data lies, a flag says otherwise', async ()
     'from-flag',
   ])
   assert.ok(place.has('from-flag'))
+})
+
+test('An older Node is refused in one line, before anything is loaded that it cannot parse', () => {
+  // What stands in for the older Node runs before the program.
+  const pretence = `Object.defineProperty(process, 'version', { value: 'v20.20.2' });
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })`
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(pretence)}`, mainFile, '--version'],
+    { encoding: 'utf8' },
+  )
+  assert.deepEqual(
+    [status, stdout, stderr],
+    [2, '', 'Pollux needs Node 24 or newer, this is v20.20.2.\n'],
+  )
+  assert.doesNotMatch(readFileSync(mainFile, 'utf8'), /^(import|export)\b/m)
+})
+
+test('A rejection that nobody awaited is told as one', async () => {
+  place.write('lost.ts', "Promise.reject(new RangeError('too far'))\nawait new Promise(() => {})\n")
+  const { code, stderr } = await place.pollux(['run', 'lost.ts'])
+  assert.equal(code, 6)
+  assert.match(stderr, /^error: A promise that nobody awaited was rejected: RangeError: too far$/m)
 })
