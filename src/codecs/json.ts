@@ -14,7 +14,8 @@ export interface JsonOptions {
 
 /**
  * JSON checked by any Standard Schema (zod, valibot, arktype, …). Decoding gives the schema's output type, encoding
- * takes its input type and does not check it again: the compiler has.
+ * takes its input type and checks it, too: not every caller is a compiler's. A schema that checks asynchronously is
+ * checked on decoding only.
  */
 export function json<Schema extends StandardSchemaV1>(
   schema: Schema,
@@ -30,16 +31,29 @@ export function json<Schema extends StandardSchemaV1>(
       const result = validate(parsed(bytes, parse))
       return result instanceof Promise ? result.then(valid) : valid(result)
     },
-    encode,
+    encode(value) {
+      const result = validate(value)
+      // A promise would come too late for a handler's output; what it says shows when the message is read.
+      if (result instanceof Promise) result.catch(() => {})
+      else if (result.issues !== undefined) throw mismatch('POLLUX_ENCODE_FAILED', result.issues)
+      return encode(value)
+    },
   }
 
   type Output = StandardSchemaV1.InferOutput<Schema>
   function valid(result: StandardSchemaV1.Result<unknown>): Output {
     if (result.issues === undefined) return result.value as Output
-    throw new PolluxError('POLLUX_DECODE_FAILED', 'The JSON does not match its schema.', {
-      found: result.issues.map(described).join('; '),
-    })
+    throw mismatch('POLLUX_DECODE_FAILED', result.issues)
   }
+}
+
+function mismatch(
+  code: 'POLLUX_DECODE_FAILED' | 'POLLUX_ENCODE_FAILED',
+  issues: readonly StandardSchemaV1.Issue[],
+): PolluxError {
+  return new PolluxError(code, 'The value does not match its schema.', {
+    found: issues.map(described).join('; '),
+  })
 }
 
 function parsed(bytes: Buffer, parse: (text: string) => unknown): unknown {

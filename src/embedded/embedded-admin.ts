@@ -46,6 +46,11 @@ export class EmbeddedAdmin implements BrokerAdmin {
     })
   }
 
+  async topicIds(topics: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { reads } = await this.#parts.log()
+    return new Map(knownTopics(reads, topics).map(({ name, id }) => [name, id]))
+  }
+
   async ranges(topics: readonly string[]): Promise<readonly LogRange[]> {
     const log = await this.#parts.log()
     const known = knownTopics(log.reads, [...new Set(topics)].toSorted())

@@ -5,6 +5,8 @@ import type { GroupState } from './group-state.ts'
 /** A topic as stored. Never changes once it is there. */
 export interface StoredTopic {
   readonly name: string
+  /** Told from a topic of the same name in another folder, or of another time. */
+  readonly id: string
   readonly partitions: number
   /** Records older than this go, in milliseconds; undefined keeps them. */
   readonly retentionMs: number | undefined

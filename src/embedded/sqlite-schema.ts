@@ -9,6 +9,7 @@ export const schemaVersion = 1
 const schema = `
   create table topics (
     name text primary key,
+    id text not null,
     partitions integer not null,
     retention_ms integer,
     retention_records integer

@@ -110,10 +110,11 @@ export class SqliteTables implements LogWrites {
     )
   }
 
-  addTopic({ name, partitions, retentionMs, retentionRecords }: StoredTopic): void {
+  addTopic({ name, id, partitions, retentionMs, retentionRecords }: StoredTopic): void {
     this.#run(
-      'insert into topics values (?, ?, ?, ?)',
+      'insert into topics values (?, ?, ?, ?, ?)',
       name,
+      id,
       partitions,
       retentionMs ?? null,
       retentionRecords ?? null,
@@ -253,12 +254,14 @@ function preparePartition(database: DatabaseSync, id: number): PartitionStatemen
 
 function toTopic({
   name,
+  id,
   partitions,
   retention_ms: ms,
   retention_records: records,
 }: Row): StoredTopic {
   return {
     name: String(name),
+    id: String(id),
     partitions: Number(partitions),
     retentionMs: ms === null ? undefined : Number(ms),
     retentionRecords: records === null ? undefined : Number(records),

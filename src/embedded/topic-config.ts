@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { shown } from '../errors.ts'
 import { Problems } from '../options.ts'
 import type { NewTopic } from '../ports/broker.ts'
@@ -22,7 +23,7 @@ export function toStoredTopic({ name, partitions, config = {} }: NewTopic): Stor
   const retentionMs = readLimit(config, 'retention.ms', problems)
   const retentionRecords = readLimit(config, 'pollux.retention.records', problems)
   problems.throwIfAny(`Topic ${shown(name)} cannot be created`)
-  return { name, partitions, retentionMs, retentionRecords }
+  return { name, id: randomUUID(), partitions, retentionMs, retentionRecords }
 }
 
 function readLimit(

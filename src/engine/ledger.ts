@@ -4,9 +4,9 @@ import type { Logger } from '../ports/logger.ts'
 import type { LedgerRow, Store } from '../ports/store.ts'
 
 /**
- * Takes partitions over in the store. Work starts where the ledger says, so that has to be a place in the log.
- * @throws POLLUX_OFFSET_RESET when it lies behind the log's end: the topic was made anew, or the store belongs to
- * another cluster. Going on would either skip records or repeat effects.
+ * Takes partitions over in the store. Work starts where the ledger says, so that has to be a place in this very log.
+ * @throws POLLUX_OFFSET_RESET when the row is of another topic of that name (made anew, or on another cluster), or lies
+ * behind the log's end. Going on would either skip records or repeat effects.
  */
 export async function acquireLedger(
   {
@@ -22,15 +22,38 @@ export async function acquireLedger(
   },
   partitions: readonly TopicPartition[],
 ): Promise<readonly LedgerRow[]> {
-  const rows = await store.acquire(service, partitions)
+  if (partitions.length === 0) return []
+  const topics = [...new Set(partitions.map(({ topic }) => topic))]
+  const ids = await admin.topicIds(topics)
+  const wanted = partitions.map(({ topic, partition }) => {
+    return { topic, partition, topicId: ids.get(topic) ?? '' }
+  })
+  const rows = await store.acquire(service, wanted)
+  const foreign = rows.find(({ topicId }, index) => topicId !== wanted[index]?.topicId)
+  if (foreign !== undefined) throw foreignTopic(foreign, store.name)
   if (rows.every(({ next }) => next === undefined)) return rows
-  const ranges = await admin.ranges([...new Set(rows.map(({ topic }) => topic))])
+  const ranges = await admin.ranges(topics)
   return rows.map((row) => {
     const range = ranges.find(
       ({ topic, partition }) => topic === row.topic && partition === row.partition,
     )
     return range === undefined ? row : fitted(row, range, store.name, logger)
   })
+}
+
+const hint =
+  'Use the store that belongs to this broker (pollux run: another --folder), or give the service another name.'
+
+function foreignTopic({ topic }: LedgerRow, store: string): PolluxError {
+  return new PolluxError(
+    'POLLUX_OFFSET_RESET',
+    `The store knows another topic of the name ${topic}: it was made anew, or this is another broker.`,
+    {
+      expected: 'the topic that the positions and the state in the store are of',
+      found: store,
+      hint,
+    },
+  )
 }
 
 function fitted(
@@ -42,11 +65,11 @@ function fitted(
   const { topic, partition, next } = row
   if (next === undefined) return row
   if (next > latest) {
-    throw new PolluxError('POLLUX_OFFSET_RESET', `The ledger is ahead of ${topic}/${partition}.`, {
-      expected: `a position up to ${latest}, where the log ends`,
-      found: `${next} in ${store}`,
-      hint: 'Was the topic made anew, or is this another cluster? Use the store that belongs to it, or another service name.',
-    })
+    throw new PolluxError(
+      'POLLUX_OFFSET_RESET',
+      `The store's position in ${topic}/${partition} lies behind the end of the log.`,
+      { expected: `a position up to ${latest}`, found: `${next} in ${store}`, hint },
+    )
   }
   if (next >= earliest) return row
   logger.warn(

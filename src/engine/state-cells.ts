@@ -1,5 +1,5 @@
 import type { Codec } from '../codecs/codec.ts'
-import { PolluxError } from '../errors.ts'
+import { errorText, PolluxError } from '../errors.ts'
 import type { StateRow } from '../ports/store.ts'
 import type { State } from '../service.ts'
 import { encodeExactly } from './outputs.ts'
@@ -128,8 +128,23 @@ export class AttemptState implements State<unknown> {
   async #get(): Promise<unknown> {
     const cell = await this.#take()
     const bytes = this.#change === undefined ? cell.value : this.#change
-    if (bytes !== null) return this.#codec.decode(bytes)
+    if (bytes !== null) return this.#decode(bytes)
     return this.#codec.nullable ? null : undefined
+  }
+
+  async #decode(bytes: Buffer): Promise<unknown> {
+    try {
+      return await this.#codec.decode(bytes)
+    } catch (cause) {
+      throw new PolluxError(
+        'POLLUX_DECODE_FAILED',
+        `The state that ${this.#work} needs cannot be decoded: ${errorText(cause)}`,
+        {
+          hint: 'Was it stored under another schema? A new schema has to take the old states, too.',
+          cause,
+        },
+      )
+    }
   }
 
   async #put(value: unknown): Promise<void> {

@@ -17,6 +17,7 @@ import {
   type DriverGroup,
   type DriverMetadata,
   type DriverOffset,
+  type DriverTopic,
 } from './driver.ts'
 import { brokerError, errorNumber, kafkaErrors, unknownTopic } from './errors.ts'
 import { logRanges, offsetsAtTime } from './lookups.ts'
@@ -77,6 +78,20 @@ export class KafkaAdmin implements BrokerAdmin {
         if (errorNumber(error) !== kafkaErrors.topicExists) throw error
       }
     })
+  }
+
+  async topicIds(topics: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const names = [...new Set(topics)]
+    await this.partitionsOf(names)
+    const described = await this.#ask('Topics cannot be described', async ({ admin }) => {
+      const found = await call<readonly DriverTopic[]>((done) =>
+        admin.describeTopics(names, { timeout: requestLimit }, done),
+      )
+      const failed = found.find(({ error }) => error !== undefined && error.code !== 0)
+      if (failed !== undefined) throw failed.error
+      return found
+    })
+    return new Map(described.map(({ name, topicId }) => [name, topicId.base64]))
   }
 
   async ranges(topics: readonly string[]): Promise<readonly LogRange[]> {

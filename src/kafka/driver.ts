@@ -119,6 +119,13 @@ export interface DriverGroup {
   }[]
 }
 
+/** A described topic. */
+export interface DriverTopic {
+  readonly name: string
+  readonly topicId: { readonly base64: string }
+  readonly error?: DriverError
+}
+
 /** The driver's admin calls, on the connection of a client that exists. */
 export interface DriverAdmin {
   createTopic(
@@ -130,6 +137,11 @@ export interface DriverAdmin {
     },
     timeout: number,
     done: Callback,
+  ): void
+  describeTopics(
+    topics: readonly string[],
+    options: { readonly timeout: number },
+    done: Callback<readonly DriverTopic[]>,
   ): void
   listGroups(
     options: { readonly timeout: number },

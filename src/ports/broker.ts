@@ -165,6 +165,11 @@ export interface BrokerAdmin {
   topics(): Promise<readonly TopicDescription[]>
   /** Makes what does not exist yet; what exists stays as it is. */
   createTopics(topics: readonly NewTopic[]): Promise<void>
+  /**
+   * What identifies each of these topics, by name: another text once a topic was deleted and made anew, and on another
+   * cluster. Rejects with POLLUX_TOPIC_UNKNOWN.
+   */
+  topicIds(topics: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** The ends of the logs of these topics' partitions. Rejects with POLLUX_TOPIC_UNKNOWN. */
   ranges(topics: readonly string[]): Promise<readonly LogRange[]>
   /** The first offset at or after a time (milliseconds since 1970), per partition; the log's end when there is none. */

@@ -6,11 +6,16 @@ export interface OffsetRange {
   readonly to: number
 }
 
+/** A partition to acquire, of a topic that its id tells from others of its name. */
+export interface LedgerPartition extends TopicPartition {
+  readonly topicId: string
+}
+
 /**
  * What the ledger says of a partition after it was acquired: one row per (service, topic, partition).
  * A position below `next`, or inside one of `settled`, has had its effect and is a duplicate for ever.
  */
-export interface LedgerRow extends TopicPartition {
+export interface LedgerRow extends LedgerPartition {
   /** Higher at each acquire. Whoever holds an older one cannot commit. */
   readonly epoch: number
   /** The lowest offset whose effect is not in the store; undefined when the service has never worked on this partition. */
@@ -73,9 +78,9 @@ export interface Store {
   open(): Promise<void>
   /**
    * Takes over partitions: raises their epochs (making rows that are missing) and only then, in a later read, reports
-   * them; from then on no older owner's commit succeeds. The rows come in the order of `partitions`.
+   * them, with the topic id that each row was made with; from then on no older owner's commit succeeds. The rows come in the order of `partitions`.
    */
-  acquire(service: string, partitions: readonly TopicPartition[]): Promise<readonly LedgerRow[]>
+  acquire(service: string, partitions: readonly LedgerPartition[]): Promise<readonly LedgerRow[]>
   /** The state of these keys, in their order; `{ value: null, version: 0 }` for a key without any. */
   load(service: string, keys: readonly Buffer[]): Promise<readonly StateRow[]>
   /** All or nothing. After a rejection the caller does not know which; the ledger does. */

@@ -3,6 +3,7 @@ import type { TopicPartition } from '../ports/broker.ts'
 import type {
   CommitResult,
   LedgerChange,
+  LedgerPartition,
   LedgerRow,
   StateChange,
   StateRow,
@@ -47,15 +48,17 @@ class MemoryStore implements Store {
 
   async acquire(
     service: string,
-    partitions: readonly TopicPartition[],
+    partitions: readonly LedgerPartition[],
   ): Promise<readonly LedgerRow[]> {
     this.#checkOpen()
     const { ledger } = this.#data
     const names = partitions.map((partition) => ledgerName(service, partition))
-    for (const [index, { topic, partition }] of partitions.entries()) {
+    for (const [index, given] of partitions.entries()) {
       const name = names[index] as string
       if (names.indexOf(name) < index) continue
-      const row = ledger.get(name) ?? { topic, partition, epoch: 0, next: undefined, settled: [] }
+      const { topic, partition, topicId } = given
+      const fresh = { topic, partition, topicId, epoch: 0, next: undefined, settled: [] }
+      const row = ledger.get(name) ?? fresh
       ledger.set(name, { ...row, epoch: row.epoch + 1 })
     }
     return names.map((name) => structuredClone(ledger.get(name) as LedgerRow))
@@ -76,9 +79,10 @@ class MemoryStore implements Store {
     // All checks come before all writes, and nothing is awaited in between.
     if (!ledger.every((change) => this.#isOwner(service, change))) return { outcome: 'fenced' }
     if (!states.every((change) => this.#isCurrent(service, change))) return { outcome: 'conflict' }
-    for (const { topic, partition, epoch, next, settled } of ledger) {
-      const row = structuredClone({ topic, partition, epoch, next, settled })
-      this.#data.ledger.set(ledgerName(service, row), row)
+    for (const change of ledger) {
+      const name = ledgerName(service, change)
+      const row = this.#data.ledger.get(name) as LedgerRow
+      this.#data.ledger.set(name, { ...row, ...structuredClone(progressOf(change)) })
     }
     return { outcome: 'committed', versions: states.map((change) => this.#write(service, change)) }
   }
@@ -111,6 +115,10 @@ class MemoryStore implements Store {
     if (this.#status === 'open') return
     throw new PolluxError('POLLUX_STORE_FAILED', `The store ${this.name} is ${this.#status}.`)
   }
+}
+
+function progressOf({ next, settled }: LedgerChange): Pick<LedgerRow, 'next' | 'settled'> {
+  return { next, settled }
 }
 
 function ledgerName(service: string, { topic, partition }: TopicPartition): string {

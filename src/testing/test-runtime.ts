@@ -40,7 +40,7 @@ export interface TestRuntime extends AsyncDisposable {
   messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]>
   /** The state that a service keeps for a key (as the key's codec takes it). */
   state(service: Service, key: string | Buffer): Promise<unknown>
-  /** Drains and closes. */
+  /** Drains and closes. At the end of `await using`, a failure that nobody was told of is thrown. */
   stop(): Promise<StopReport>
 }
 
@@ -82,6 +82,8 @@ class InMemoryRuntime implements TestRuntime {
   readonly store: Store
   readonly #services: readonly Service[]
   readonly #runtime: Runtime
+  /** A failure that the test was told of. */
+  #told: unknown
 
   constructor(
     services: readonly Service[],
@@ -115,7 +117,16 @@ class InMemoryRuntime implements TestRuntime {
       deadline: 10_000,
       every: 1,
     })
-    await Promise.race([settled, failed])
+    await this.#telling(Promise.race([settled, failed]))
+  }
+
+  async #telling<T>(promise: Promise<T>): Promise<T> {
+    try {
+      return await promise
+    } catch (error) {
+      this.#told = error
+      throw error
+    }
   }
 
   /** Positions are read before the ends: equal means that nothing was left when the ends were read. */
@@ -167,12 +178,17 @@ class InMemoryRuntime implements TestRuntime {
   }
 
   stop(): Promise<StopReport> {
-    return this.#runtime.stop()
+    return this.#telling(this.#runtime.stop())
   }
 
   /** A handler that never returns must not hold the test: time, which nobody moves any more, is moved for it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const stopped = this.stop().catch(() => {})
+    const known = this.#told
+    const stopped = this.#runtime.stop().catch((error: unknown) => {
+      // A test that forgot to await `settled` would pass although a handler threw.
+      if (error !== known) throw error
+    })
+    stopped.catch(() => {})
     await Promise.race([stopped, sleep(patience, undefined, { ref: false })])
     await this.clock.advance(milliseconds('1d'))
     await stopped

@@ -25,7 +25,11 @@ export function faultyStore(
       const fault = next('commit')
       if (fault === 'unreachable') throw unreachable()
       if (fault === 'conflict' || fault === 'fenced') return { outcome: fault }
-      if (fault === 'taken over') await store.acquire(unit.service, unit.ledger)
+      if (fault === 'taken over')
+        await store.acquire(
+          unit.service,
+          unit.ledger.map((change) => ({ ...change, topicId: '' })),
+        )
       const result = await store.commit(unit)
       if (fault === 'lost answer') throw unreachable()
       return result

@@ -106,6 +106,15 @@ test('a schema that checks asynchronously gives a promise', async () => {
   await assert.rejects(async () => codec.decode(Buffer.from('"no"')), refusal(/schema/))
 })
 
+test('a value that does not match its schema is not encoded', () => {
+  const codec = json(z.object({ count: z.number() }))
+  assert.throws(
+    () => codec.encode({ count: '1' } as never),
+    (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED') && /count: /.test(error.message),
+  )
+  assert.equal(codec.encode({ count: 1 }).toString(), '{"count":1}')
+})
+
 test('values that JSON would falsify are not encoded', () => {
   for (const value of [Number.NaN, { a: [Number.POSITIVE_INFINITY] }, undefined, 1n, () => 1]) {
     assert.throws(

@@ -125,7 +125,7 @@ class Run {
   async #acquire({ owner, partitions }: Step & { do: 'acquire' }): Promise<void> {
     const rows = await this.#stores[owner].acquire(
       this.#service,
-      partitions.map((partition) => ({ topic, partition })),
+      partitions.map((partition) => ({ topic, partition, topicId: 'id' })),
     )
     assert.equal(rows.length, partitions.length)
     for (const [index, partition] of partitions.entries()) {
@@ -133,7 +133,7 @@ class Run {
       const before = this.#model.ledger.get(partition)
       assert.ok(row.epoch > (before?.epoch ?? -1), 'the epoch is higher')
       const { next, settled } = before ?? { next: undefined, settled: [] }
-      assert.deepEqual(row, { topic, partition, epoch: row.epoch, next, settled })
+      assert.deepEqual(row, { topic, partition, topicId: 'id', epoch: row.epoch, next, settled })
       this.#model.ledger.set(partition, { epoch: row.epoch, next, settled })
       this.#owners[owner].rows.set(partition, row)
     }

@@ -9,7 +9,7 @@ const keys = 20
 
 const store = pgliteStore({ folder })
 await store.open()
-const [row] = await store.acquire(service, [{ topic: 'ticks', partition: 0 }])
+const [row] = await store.acquire(service, [{ topic: 'ticks', partition: 0, topicId: 'id' }])
 if (row === undefined) throw new Error('no ledger row')
 const names = [
   Buffer.from('count'),

@@ -239,7 +239,7 @@ describe('the tables of a PGlite store', () => {
         `create or replace trigger fail before insert on waiting.pollux_ledger execute function waiting.fail()`,
       )
       await rejection(
-        store.acquire('s', [{ topic: 't', partition: 0 }]),
+        store.acquire('s', [{ topic: 't', partition: 0, topicId: 'id' }]),
         'POLLUX_STORE_UNREACHABLE',
       )
     })

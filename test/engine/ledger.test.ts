@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { embeddedBroker } from '../../src/embedded/index.ts'
-import { bytes, defineService, PolluxError, text, topic } from '../../src/index.ts'
+import { type Broker, bytes, defineService, PolluxError, text, topic } from '../../src/index.ts'
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 
 const input = topic('input', {
@@ -29,6 +29,21 @@ function kept<T extends object>(given: T): T {
   })
 }
 
+async function fill(broker: Broker, count: number): Promise<void> {
+  await broker.connect()
+  await broker.admin.createTopics([{ name: 'input', partitions: 1, config: input.create.config }])
+  const producer = await broker.producer()
+  const record = {
+    topic: 'input',
+    partition: 0,
+    key: Buffer.from('k'),
+    value: Buffer.from('v'),
+    headers: [],
+    timestamp: undefined,
+  }
+  assert.deepEqual(await producer.send(Array.from({ length: count }, () => record)), [])
+}
+
 test('a service starts where its store says, whatever the group has', async () => {
   const [broker, store] = [kept(embeddedBroker({ clock: new ManualClock() })), kept(memoryStore())]
   {
@@ -54,20 +69,37 @@ test('a service starts where its store says, whatever the group has', async () =
   assert.equal(await runtime.state(count, 'k'), '4')
 })
 
-test('a ledger ahead of its log stops the service instead of skipping records', async () => {
+test('a store of another broker stops the service instead of skipping records', async () => {
   const store = kept(memoryStore())
   {
     await using runtime = await testRuntime(count, { store })
     await runtime.send(message, message)
     await runtime.settled()
   }
-  await using runtime = await testRuntime(count, {
-    store,
-    broker: embeddedBroker({ clock: new ManualClock() }),
-  })
+  // The other broker has as many records in its topic of that name: positions alone would not tell them apart.
+  const other = kept(embeddedBroker({ clock: new ManualClock() }))
+  await fill(other, 3)
+  await using runtime = await testRuntime(count, { store, broker: other })
   await assert.rejects(runtime.settled(), (error) => {
     assert.ok(PolluxError.is(error, 'POLLUX_OFFSET_RESET'), String(error))
-    assert.match(error.message, /input\/0.*up to 0.*found 2|Found 2/i)
+    assert.match(error.message, /another topic of the name input/)
+    return true
+  })
+  assert.deepEqual((await other.admin.group('count')).offsets, [])
+})
+
+test('a position behind the end of the log stops the service instead of waiting there', async () => {
+  const [broker, store] = [kept(embeddedBroker({ clock: new ManualClock() })), kept(memoryStore())]
+  await fill(broker, 2)
+  const topicId = (await broker.admin.topicIds(['input'])).get('input') ?? ''
+  await store.open()
+  const [row] = await store.acquire('count', [{ topic: 'input', partition: 0, topicId }])
+  assert.ok(row)
+  await store.commit({ service: 'count', states: [], ledger: [{ ...row, next: 7 }] })
+  await using runtime = await testRuntime(count, { broker, store })
+  await assert.rejects(runtime.settled(), (error) => {
+    assert.ok(PolluxError.is(error, 'POLLUX_OFFSET_RESET'), String(error))
+    assert.match(error.message, /input\/0.*up to 2.*Found 7/)
     return true
   })
 })
@@ -78,17 +110,8 @@ test('records that retention took are named, and reading goes on at the first th
     await using runtime = await testRuntime(count, { broker, store })
     await runtime.send(message)
     await runtime.settled()
-    const producer = await broker.producer()
     await runtime.stop()
-    const record = {
-      topic: 'input',
-      partition: 0,
-      key: Buffer.from('k'),
-      value: Buffer.from('v'),
-      headers: [],
-      timestamp: undefined,
-    }
-    await producer.send(Array.from({ length: 8 }, () => record))
+    await fill(broker, 8)
   }
   const warnings: object[] = []
   const logger = {

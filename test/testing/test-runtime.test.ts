@@ -41,6 +41,23 @@ test('settled tells what stopped a service', async () => {
   await assert.rejects(runtime.settled(), (error) => PolluxError.is(error, 'POLLUX_HANDLER_FAILED'))
 })
 
+test('a failure that the test did not look at is thrown at its end', async () => {
+  let hasThrown = false
+  const failing = defineService('failing', {
+    inputs: [words],
+    handle() {
+      hasThrown = true
+      throw new Error('no words')
+    },
+  })
+  const ended = (async () => {
+    await using runtime = await testRuntime(failing)
+    await runtime.send(words.message({ key: 'a', value: 'one' }))
+    await eventually('the handler has failed', () => hasThrown)
+  })()
+  await assert.rejects(ended, (error) => PolluxError.is(error, 'POLLUX_HANDLER_FAILED'))
+})
+
 test('a handler that never returns does not hold the end of a test', async () => {
   let isRunning = false
   const stuck = defineService('stuck', {

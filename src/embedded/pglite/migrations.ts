@@ -32,6 +32,7 @@ function tables(schema: string): string[] {
       service text collate "C" not null,
       topic text collate "C" not null,
       partition int4 not null,
+      topic_id text collate "C" not null,
       epoch int8 not null,
       next int8,
       settled int8multirange not null default '{}',
@@ -88,8 +89,9 @@ function commitFunction(schema: string): string {
       raise exception 'fenced' using errcode = '${raised.fenced}';
     end if;
 
-    insert into ${schema}.pollux_ledger (service, topic, partition, epoch, next, settled)
-    select in_service, given.topic, given.partition, given.epoch, given.next, given.settled
+    -- These rows are there and locked, so each one is updated; their topic's id stays.
+    insert into ${schema}.pollux_ledger (service, topic, partition, topic_id, epoch, next, settled)
+    select in_service, given.topic, given.partition, '', given.epoch, given.next, given.settled
     from unnest(in_topics, in_partitions, in_epochs, in_nexts, in_settled)
       as given (topic, partition, epoch, next, settled)
     on conflict (service, topic, partition)

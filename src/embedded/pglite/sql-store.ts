@@ -1,6 +1,12 @@
 import { type ErrorCode, PolluxError } from '../../errors.ts'
-import type { TopicPartition } from '../../ports/broker.ts'
-import type { CommitResult, LedgerRow, StateRow, Store, Unit } from '../../ports/store.ts'
+import type {
+  CommitResult,
+  LedgerPartition,
+  LedgerRow,
+  StateRow,
+  Store,
+  Unit,
+} from '../../ports/store.ts'
 import { migrate } from './migrate.ts'
 import { raised } from './migrations.ts'
 import * as rows from './rows.ts'
@@ -58,20 +64,21 @@ export class SqlStore implements Store {
 
   async acquire(
     service: string,
-    partitions: readonly TopicPartition[],
+    partitions: readonly LedgerPartition[],
   ): Promise<readonly LedgerRow[]> {
     const params = [
       service,
       rows.textArray(partitions.map(({ topic }) => topic)),
       rows.integerArray(partitions.map(({ partition }) => partition)),
     ]
-    const bumped = await this.#query(this.#bumpSql(), params)
+    const topicIds = rows.textArray(partitions.map(({ topicId }) => topicId))
+    const bumped = await this.#query(this.#bumpSql(), [...params, topicIds])
     const epochs = new Map(bumped.map((row) => [place(row), rows.readInteger(row.epoch)]))
     // A statement of its own, begun after the bump was committed: it sees all that older owners did
     // commit. The epoch is the bump's, not this one's: if another owner bumped in between, we must
     // hold the older one.
     const found = await this.#query(this.#ledgerSql(), params)
-    return found.map((row, index) => ledgerRow(row, partitions[index] as TopicPartition, epochs))
+    return found.map((row, index) => ledgerRow(row, partitions[index] as LedgerPartition, epochs))
   }
 
   async load(service: string, keys: readonly Buffer[]): Promise<readonly StateRow[]> {
@@ -142,16 +149,16 @@ export class SqlStore implements Store {
   }
 
   #bumpSql(): string {
-    return `insert into ${this.#schema}.pollux_ledger as row (service, topic, partition, epoch)
-      select distinct $1::text, topic collate "C", partition, 1
-      from unnest($2::text[], $3::int4[]) as given (topic, partition)
+    return `insert into ${this.#schema}.pollux_ledger as row (service, topic, partition, topic_id, epoch)
+      select distinct on (2, 3) $1::text, topic collate "C", partition, topic_id, 1
+      from unnest($2::text[], $3::int4[], $4::text[]) as given (topic, partition, topic_id)
       order by 2, 3
       on conflict (service, topic, partition) do update set epoch = row.epoch + 1
       returning topic, partition, epoch`
   }
 
   #ledgerSql(): string {
-    return `select given.topic, given.partition, row.next, row.settled::text as settled
+    return `select given.topic, given.partition, row.topic_id, row.next, row.settled::text as settled
       from unnest($2::text[], $3::int4[]) with ordinality as given (topic, partition, place)
       join ${this.#schema}.pollux_ledger as row
         on row.service = $1 and row.topic = given.topic and row.partition = given.partition
@@ -177,12 +184,13 @@ function place({ topic, partition }: SqlRow): string {
 
 function ledgerRow(
   row: SqlRow,
-  { topic, partition }: TopicPartition,
+  { topic, partition }: LedgerPartition,
   epochs: Map<string, number>,
 ): LedgerRow {
   return {
     topic,
     partition,
+    topicId: String(row.topic_id),
     epoch: rows.readInteger(epochs.get(place(row))),
     next: row.next === null ? undefined : rows.readInteger(row.next),
     settled: rows.readRanges(row.settled),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PolluxError } from '../../errors.ts'
 import { type ContractTest, numbered, record } from './cluster.ts'
 import { GroupProbe } from './group-probe.ts'
 
@@ -19,6 +20,18 @@ export const adminTests: readonly ContractTest[] = [
       )
       assert.deepEqual(names, names.toSorted())
       assert.ok(!names.some((name) => name.startsWith('__')), 'internal topics are not shown')
+    },
+  },
+  {
+    title: 'each topic has an id of its own, the same for everybody',
+    async run(cluster) {
+      const [one, other] = [await cluster.topic(1), await cluster.topic(1)]
+      const ids = await (await cluster.broker()).admin.topicIds([one, other, one])
+      assert.deepEqual([...ids.keys()].toSorted(), [one, other].toSorted())
+      assert.notEqual(ids.get(one), ids.get(other))
+      assert.deepEqual(await (await cluster.broker()).admin.topicIds([one, other]), ids)
+      const missing = (await cluster.broker()).admin.topicIds([one, cluster.uniqueName()])
+      await assert.rejects(missing, (error) => PolluxError.is(error, 'POLLUX_TOPIC_UNKNOWN'))
     },
   },
   {

@@ -28,6 +28,15 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     )
   },
 
+  async 'a row keeps the topic id that it was made with'(probe) {
+    const made = await probe.acquireOne({ ...orders0, topicId: 'first' })
+    assert.equal(made.topicId, 'first')
+    const again = await probe.acquireOne({ ...orders0, topicId: 'second' })
+    assert.equal(again.topicId, 'first')
+    await probe.committed([], [progress(again, 3)])
+    assert.equal((await probe.acquireOne({ ...orders0, topicId: 'second' })).topicId, 'first')
+  },
+
   async 'acquire of nothing gives nothing'(probe) {
     assert.deepEqual(await probe.acquire(), [])
   },
