@@ -20,7 +20,7 @@ export function readFlags<Values extends object>(
     if (given === undefined) continue
     values[name] = table[name].read(given)
     if (values[name] === undefined) {
-      problems.add(`flag: ${flagOf(name)}: expected ${table[name].expected}, found ${shown(given)}`)
+      problems.add(`${flagOf(name)}: expected ${table[name].expected}, found ${shown(given)}`)
     }
   }
   problems.throwIfAny('The command line is wrong')

@@ -113,7 +113,7 @@ test('Two workers share a group on Kafka, and after one is killed nothing is los
   const [victim] = childrenOf(running.child.pid ?? 0)
   assert.ok(victim !== undefined)
   process.kill(victim, 'SIGKILL')
-  await running.says(/A worker crashed; it is started again/)
+  await running.says(/a worker crashed; it is started again/)
   await place.output(['produce', names.from, '--file', '-', '--key', 'n', ...onKafka], lines(300))
   await eventually(
     'every number is copied',
@@ -143,7 +143,7 @@ test('case 58: a signal while the broker does not answer ends the start within a
     place.write('services.ts', copyingModule())
     const { port } = silentServer.address() as { port: number }
     const running = place.start(['run', 'services.ts', '--kafka', `127.0.0.1:${port}`])
-    await running.says(/Starting\./)
+    await running.says(/"message":"starting"/)
     running.kill('SIGTERM')
     const begin = performance.now()
     const { code, stderr } = await running.ended()

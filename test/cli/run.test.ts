@@ -82,7 +82,7 @@ describe('pollux run', { concurrency: 2 }, () => {
       'the second signal is heard',
       () => {
         running.kill('SIGTERM')
-        return running.stderr.includes('Stopping at once.') || running.child.exitCode !== null
+        return running.stderr.includes('stopping at once') || running.child.exitCode !== null
       },
       { every: 150 },
     )
@@ -227,6 +227,7 @@ describe('pollux run', { concurrency: 2 }, () => {
       running.kill('SIGTERM')
       const { code, stderr } = await running.ended()
       assert.equal(code, 0, stderr)
+      assert.equal(stderr.includes('setting up the store, once'), seen === '1', stderr)
     }
     assert.deepEqual(
       (await place.records('out')).map(({ value }) => value),

@@ -44,7 +44,7 @@ test('A wrong command line ends with 2 and one block that names the help', async
     ],
     [['consume', 'or/ders'], /This is not a topic name/],
     [['topics', '--workers', '2'], /Unknown option '--workers'/],
-    [['topics', '--kafka', 'localhost'], /flag: --kafka: expected 'host:port'/],
+    [['topics', '--kafka', 'localhost'], /: --kafka: expected 'host:port'/],
   ]
   for (const [args, message] of wrong) {
     const { code, stdout, stderr } = await place.pollux(args)

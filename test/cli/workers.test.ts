@@ -81,7 +81,7 @@ describe('pollux run --workers', { concurrency: 2 }, () => {
     await copied(place, 20)
     const before = childrenOf(pidOf(running))
     for (const pid of before) process.kill(pid, 'SIGKILL')
-    await running.says(/A worker crashed; it is started again/, 2)
+    await running.says(/a worker crashed; it is started again/, 2)
     await running.says(/"message":"running"/, 4)
     const after = childrenOf(pidOf(running))
     assert.equal(after.length, 2)
@@ -103,7 +103,7 @@ describe('pollux run --workers', { concurrency: 2 }, () => {
       ),
     )
     const running = place.start(['run', 'services.ts', '--workers', '2'])
-    await running.says(/A worker crashed/, 3)
+    await running.says(/a worker crashed/, 3)
     const delays = [...running.stderr.matchAll(/"exitCode":6,"restartInMs":(\d+)/g)].map(
       ([, delay]) => Number(delay),
     )

@@ -87,7 +87,7 @@ async function endEarly(options: ReadOptions, left: ReadonlyMap<number, number>)
   )
   options.logger.warn(
     {},
-    `No record came any more; ended before the end of the log: ${list.join(', ')}. ` +
-      'With transactions or compaction the last offsets hold no record.',
+    `no record came any more; ended before the end of the log: ${list.join(', ')}; ` +
+      'with transactions or compaction the last offsets hold no record',
   )
 }

@@ -122,7 +122,7 @@ async function ensureTopic(
     if (flags.partitions !== undefined && flags.partitions !== existing.partitions) {
       logger.warn(
         { topic },
-        `The topic exists with ${existing.partitions} partitions; --partitions has no effect.`,
+        `the topic exists with ${existing.partitions} partitions; --partitions has no effect`,
       )
     }
     return

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { PolluxError } from '../../errors.ts'
+import type { Logger } from '../../ports/logger.ts'
 import type { Store } from '../../ports/store.ts'
 import { run } from '../../run.ts'
 import type { Service } from '../../service.ts'
@@ -16,9 +18,9 @@ export async function runServices(
   control: StopControl,
   started: () => void,
 ): Promise<ExitCode> {
-  const store = await openStore(settings, services)
+  const store = await openStore(settings, services, logger)
   const broker = await openBroker(settings, { logger, worker: process.env['POLLUX_WORKER'] })
-  logger.info({ services: services.map(({ name }) => name), broker: broker.name }, 'Starting.')
+  logger.info({ services: services.map(({ name }) => name), broker: broker.name }, 'starting')
   const { bufferMessages, bufferBytes, commitInterval, drainTimeout, stopTimeout, createTopics } =
     settings.settings
   const runtime = await run(services, {
@@ -39,13 +41,14 @@ export async function runServices(
   started()
   const { outcome, abandoned } = await runtime.done
   if (outcome === 'drained') return exitCodes.ok
-  logger.warn({ abandoned }, 'Work was cut off; it is delivered again.')
+  logger.warn({ abandoned }, 'work was cut off; it is delivered again')
   return exitCodes.aborted
 }
 
 async function openStore(
   { settings }: ResolvedSettings,
   services: readonly Service[],
+  logger: Logger,
 ): Promise<Store | undefined> {
   const stateful = services.find(({ state }) => state !== undefined)
   if (stateful === undefined) return undefined
@@ -61,5 +64,8 @@ async function openStore(
     )
   }
   const { pgliteStore } = await import('../../embedded/pglite-store.ts')
-  return pgliteStore({ folder: join(settings.folder, 'store') })
+  const folder = join(settings.folder, 'store')
+  if (!existsSync(folder))
+    logger.info({ folder }, 'setting up the store, once; this takes some seconds')
+  return pgliteStore({ folder })
 }

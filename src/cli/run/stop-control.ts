@@ -28,11 +28,11 @@ export class StopControl {
   watchSignals(): void {
     watchSignalPair({
       first: (signal) => {
-        this.#logger.info({ signal }, 'Stopping: what has begun is finished first.')
+        this.#logger.info({ signal }, 'stopping: what has begun is finished first')
         this.#stop.abort()
       },
       second: (signal) => {
-        this.#logger.info({ signal }, 'Stopping at once.')
+        this.#logger.info({ signal }, 'stopping at once')
         this.#hurry()
       },
     })
@@ -52,7 +52,7 @@ export class StopControl {
     })
     process.on('disconnect', () => {
       if (!this.signal.aborted)
-        this.#logger.warn({}, 'The supervising process is gone; this worker stops.')
+        this.#logger.warn({}, 'the supervising process is gone; this worker stops')
       this.#stop.abort()
     })
     // The supervisor may have gone before anybody listened.

@@ -32,11 +32,11 @@ export async function superviseWorkers({
   })
   watchSignalPair({
     first(signal) {
-      logger.info({ signal }, 'Stopping all workers: what has begun is finished first.')
+      logger.info({ signal }, 'stopping all workers: what has begun is finished first')
       pool.stop()
     },
     second(signal) {
-      logger.info({ signal }, 'Stopping all workers at once.')
+      logger.info({ signal }, 'stopping all workers at once')
       pool.hurry()
     },
   })
@@ -62,7 +62,7 @@ function startWorker(name: string, events: WorkerEvents, logger: Logger): Worker
   }
   child.on('exit', end)
   child.on('error', (error) => {
-    logger.warn({ worker: name, error }, 'A worker process had an error.')
+    logger.warn({ worker: name, error }, 'a worker process had an error')
     // Without a pid it was never started, and no `exit` will come.
     if (child.pid === undefined) end(null, null)
   })

@@ -90,7 +90,7 @@ export class WorkerPool {
       if (slot.process === undefined) continue
       this.#options.logger.error(
         { worker: this.#name(slot) },
-        'The worker did not stop in time and is killed.',
+        'the worker did not stop in time and is killed',
       )
       slot.process.kill()
     }
@@ -140,13 +140,13 @@ export class WorkerPool {
     if (judgement === 'stop-all') {
       this.#options.logger.error(
         { worker: this.#name(slot), exitCode: end.code },
-        'A worker failed; all workers stop.',
+        'a worker failed; all workers stop',
       )
       this.stop()
     } else if (!this.#isStopping) {
       this.#options.logger.warn(
         { worker: this.#name(slot), exitCode: end.code },
-        'A worker was stopped; it is not started again.',
+        'a worker was stopped; it is not started again',
       )
     }
     this.#finishIfOver()
@@ -159,7 +159,7 @@ export class WorkerPool {
     const reason = signal === null ? { exitCode: code } : { signal }
     logger.error(
       { worker: this.#name(slot), ...reason, restartInMs: delay },
-      'A worker crashed; it is started again.',
+      'a worker crashed; it is started again',
     )
     slot.cancelRestart = clock.after(delay, () => this.#start(slot))
   }

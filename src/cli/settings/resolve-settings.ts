@@ -28,7 +28,7 @@ export interface ResolvedSettings {
   readonly origins: { readonly [Name in SettingName]: Origin }
   /** What the config file says of Kafka, as it stands there. */
   readonly kafkaConfig: Readonly<Record<string, unknown>> | undefined
-  /** Sentences for the log. */
+  /** Lines for the log. */
   readonly warnings: readonly string[]
 }
 
@@ -92,7 +92,7 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
       })
     }
     if (flags[name] !== undefined)
-      found.push({ origin: 'flag', label: `flag: ${flagOf(name)}`, value: flags[name] })
+      found.push({ origin: 'flag', label: flagOf(name), value: flags[name] })
     return found
   }
 }
@@ -165,6 +165,6 @@ function unknownVariables(environment: Sources['environment']): string[] {
     .filter((name) => name.startsWith('POLLUX_') && !known.has(name))
     .toSorted()
     .map(
-      (name) => `The environment variable ${name} is not one that Pollux knows; it has no effect.`,
+      (name) => `the environment variable ${name} is not one that Pollux knows; it has no effect`,
     )
 }

@@ -46,10 +46,7 @@ test('All problems of all origins are told at once, each with where it comes fro
     () => resolve(sources),
     (error: Error & { code: string }) => {
       assert.equal(error.code, 'POLLUX_OPTION_INVALID')
-      assert.match(
-        error.message,
-        /flag: --workers: expected a whole number from 1 to 64, found 'many'/,
-      )
+      assert.match(error.message, /--workers: expected a whole number from 1 to 64, found 'many'/)
       assert.match(error.message, /environment: POLLUX_COMMIT_INTERVAL: expected a duration/)
       assert.match(error.message, /pollux\.config\.ts: bufferBytes: expected a whole number/)
       assert.match(error.message, /pollux\.config\.ts: bufferSize: unknown option/)
