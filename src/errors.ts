@@ -21,7 +21,7 @@ export const errorTable = {
     'The broker connection, group member or reader was used after it had been closed.',
   POLLUX_OFFSET_UNSAFE: 'A record’s offset is above 2^53 - 1 and would be rounded.',
   POLLUX_OFFSET_RESET: 'A stored position lies outside the log, and the policy is to stop.',
-  POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot mend.',
+  POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot fix.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
   POLLUX_FOLDER_LOCKED: 'Another process uses this folder.',
   POLLUX_FOLDER_INVALID: 'A folder holds data that this version of Pollux cannot read.',

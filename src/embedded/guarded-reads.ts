@@ -1,7 +1,7 @@
 import type { LogReads } from './log-storage.ts'
 import { isBusy, toPolluxError } from './sqlite-errors.ts'
 
-/** Readers meet a held file only while one process mends what a killed one left; that takes moments. */
+/** Readers meet a held file only while one process repairs what a killed one left; that takes moments. */
 const mostTries = 250
 
 /** The same reads, whose faults are PolluxErrors that name the file. */

@@ -87,7 +87,7 @@ export class OffsetCommitter {
     try {
       await this.#commit(positions)
     } catch (error) {
-      // A refusal in the middle of a rebalance is common and mends itself, so only a lasting one is worth a warning.
+      // A refusal in the middle of a rebalance is common and passes by itself, so only a lasting one is worth a warning.
       const log = this.#isFailing ? this.#logger.warn : this.#logger.debug
       log.call(
         this.#logger,

@@ -99,6 +99,7 @@ export class ServicesRuntime implements Runtime {
         await run.start()
       })
     }
+    if (this.#stopping !== undefined) return
     logger.info(
       { services: services.map(({ name }) => name), broker: broker.name, store: store?.name },
       'running',

@@ -68,7 +68,7 @@ export type CommitResult =
  * Keeps a service's state and its ledger. An optimistic unit of work: read with versions, compute, commit under
  * the condition that nothing moved.
  *
- * All methods may be called several at once. They reject with POLLUX_STORE_UNREACHABLE for what waiting can mend (the
+ * All methods may be called several at once. They reject with POLLUX_STORE_UNREACHABLE for what waiting can fix (the
  * caller repeats), with POLLUX_STORE_FAILED for what it cannot.
  */
 export interface Store {
