@@ -110,14 +110,21 @@ class InMemoryRuntime implements TestRuntime {
   }
 
   async settled(): Promise<void> {
+    let isOver = false
     const failed = this.#runtime.done.then(() => {
       throw new PolluxError('POLLUX_BROKER_CLOSED', 'The runtime has stopped.')
     })
-    const settled = eventually('all messages are handled and committed', () => this.#isSettled(), {
-      deadline: 10_000,
-      every: 1,
-    })
-    await this.#telling(Promise.race([settled, failed]))
+    const settled = eventually(
+      'all messages are handled and committed',
+      async () => isOver || (await this.#isSettled()),
+      { deadline: 10_000, every: 1 },
+    )
+    try {
+      await this.#telling(Promise.race([settled, failed]))
+    } finally {
+      // Otherwise it would go on looking, and hold the process, until its deadline.
+      isOver = true
+    }
   }
 
   async #telling<T>(promise: Promise<T>): Promise<T> {
