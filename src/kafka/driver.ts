@@ -208,12 +208,18 @@ function missing(name: string, cause: unknown): PolluxError {
     })
   }
   return new PolluxError('POLLUX_DRIVER_MISSING', `The native part of ${name} cannot be loaded.`, {
-    found: (errorText(cause).split('\n')[0] ?? '').slice(0, 300),
+    found: firstSentence(errorText(cause)),
     hint:
       `Build it for this Node (${process.version}): npm rebuild ${name}, ` +
       'or in the repository of Pollux: npm run kafka:client. See docs/kafka.md.',
     cause,
   })
+}
+
+/** Without the list of places that the loader has tried, and without the full stop that is put after it. */
+function firstSentence(text: string): string {
+  const [line = ''] = text.split('\n')
+  return line.replace(/\.?( Tried:)?$/, '').slice(0, 300)
 }
 
 /** A call of the driver as a promise. */
