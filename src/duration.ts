@@ -21,6 +21,13 @@ export function milliseconds(duration: Duration): number {
   return ms
 }
 
+/** Milliseconds as a person would write them: `4s`, `90s`, `5m`, `1500ms`. */
+export function durationText(ms: number): string {
+  const units = ['h', 'm', 's'] as const
+  const unit = units.find((one) => ms >= unitInMs[one] && ms % unitInMs[one] === 0)
+  return unit === undefined ? `${ms}ms` : `${ms / unitInMs[unit]}${unit}`
+}
+
 function parsed(text: unknown): number | undefined {
   const match = typeof text === 'string' ? pattern.exec(text) : null
   if (match === null) return undefined

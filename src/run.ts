@@ -1,4 +1,5 @@
 import { destination, pino } from 'pino'
+import { durationText } from './duration.ts'
 import { type Runtime, ServicesRuntime } from './engine/runtime.ts'
 import { errorText, PolluxError, shown } from './errors.ts'
 import { checkMethods, checkObject, Problems, readOptions } from './options.ts'
@@ -55,7 +56,7 @@ export async function run(
   const settings = readOptions(runtimeOptions, rest, problems, partNames)
   if (settings.stopTimeout <= settings.drainTimeout) {
     problems.add(
-      `stopTimeout: expected more than drainTimeout (${settings.drainTimeout} ms), found ${settings.stopTimeout} ms`,
+      `stopTimeout: expected more than drainTimeout (${durationText(settings.drainTimeout)}), found ${durationText(settings.stopTimeout)}`,
     )
   }
   problems.throwIfAny('The services cannot run')

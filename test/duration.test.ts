@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { milliseconds } from '../src/duration.ts'
+import { durationText, milliseconds } from '../src/duration.ts'
 import { PolluxError } from '../src/index.ts'
 
 test('a duration is milliseconds, or a number with a unit', () => {
@@ -31,4 +31,9 @@ test('everything else is refused, with what was found', () => {
       String(wrong),
     )
   }
+})
+
+test('a duration is written with the unit that needs no fraction', () => {
+  const written = [0, 15, 1_000, 1_500, 90_000, 300_000, 7_200_000].map(durationText)
+  assert.deepEqual(written, ['0ms', '15ms', '1s', '1500ms', '90s', '5m', '2h'])
 })

@@ -1,6 +1,7 @@
+import { durationText } from '../duration.ts'
 import { PolluxError } from '../errors.ts'
 import type { Logger } from '../ports/logger.ts'
-import { ConnectionLog } from './connection-log.ts'
+import { ConnectionLog, Outage } from './connection-log.ts'
 import { call, type DriverClient } from './driver.ts'
 import { settlesWithin } from './patience.ts'
 import type { Secrets } from './secrets.ts'
@@ -35,10 +36,12 @@ export async function connectClient<Client extends DriverClient>(
   limit: number,
 ): Promise<ConnectedClient<Client>> {
   const deadline = performance.now() + limit
+  const outage = new Outage()
   let reason: string | undefined
   for (;;) {
     const client = construct(make, context)
-    const log = new ConnectionLog(client, context.logger, context.secrets, context.where)
+    const { logger, secrets, where } = context
+    const log = new ConnectionLog(client, logger, secrets, where, outage)
     const refusal = Promise.withResolvers<string>()
     log.onRefusal((why) => refusal.resolve(why))
     const left = Math.max(1, Math.min(attemptLimit, Math.ceil(deadline - performance.now())))
@@ -51,7 +54,10 @@ export async function connectClient<Client extends DriverClient>(
       refusal.promise.then((why) => `refused: ${why}`),
       aborted(context.closed),
     ])
-    if (refused === undefined) return { client, log }
+    if (refused === undefined) {
+      log.isUp()
+      return { client, log }
+    }
     reason = refused === 'closed' ? (log.reason ?? reason) : refused.replace(/^refused: /, '')
     // A failed connect takes the client down itself; one that is still at it is taken down behind our back.
     if (!(await settlesWithin(attempt, 0))) void attempt.then(() => disconnectClient(client, 1_000))
@@ -83,7 +89,7 @@ function unreachable(
   reason: string | undefined,
 ): PolluxError {
   return new PolluxError('POLLUX_BROKER_UNREACHABLE', `Kafka at ${where} cannot be reached.`, {
-    expected: `an answer within ${limit} ms`,
+    expected: `an answer within ${durationText(limit)}`,
     found: reason ?? 'none',
     hint: 'Check that the brokers run, that the addresses are right, and that tls and sasl fit the listener.',
   })

@@ -3,6 +3,11 @@ import type { Logger } from '../ports/logger.ts'
 import type { DriverClient } from './driver.ts'
 import type { Secrets } from './secrets.ts'
 
+/** Whether brokers are gone, and known to be. Clients that are tried one after the other share one: it is one outage. */
+export class Outage {
+  isKnown = false
+}
+
 /**
  * Follows what a client says about its connections. Its own lines go to the logger at level `debug`, without secrets;
  * that the brokers are gone, and that they are back, is told once each.
@@ -11,11 +16,18 @@ export class ConnectionLog {
   readonly #logger: Logger
   readonly #secrets: Secrets
   readonly #where: string
+  readonly #outage: Outage
   #reason: string | undefined
-  #isDown = false
   #refused: ((reason: string) => void) | undefined
 
-  constructor(client: DriverClient, logger: Logger, secrets: Secrets, where: string) {
+  constructor(
+    client: DriverClient,
+    logger: Logger,
+    secrets: Secrets,
+    where: string,
+    outage: Outage = new Outage(),
+  ) {
+    this.#outage = outage
     this.#logger = logger
     this.#secrets = secrets
     this.#where = where
@@ -37,8 +49,8 @@ export class ConnectionLog {
 
   /** To be called when a request was answered. */
   isUp(): void {
-    if (!this.#isDown) return
-    this.#isDown = false
+    if (!this.#outage.isKnown) return
+    this.#outage.isKnown = false
     this.#logger.info({ brokers: this.#where }, 'Kafka answers again')
   }
 
@@ -62,8 +74,9 @@ export class ConnectionLog {
   #error(error: Error): void {
     const text = this.#secrets.scrub(errorText(error))
     this.#logger.debug({ facility: 'ERROR' }, text)
-    if (!/all broker connections are down|brokers are down/i.test(text) || this.#isDown) return
-    this.#isDown = true
+    if (!/all broker connections are down|brokers are down/i.test(text) || this.#outage.isKnown)
+      return
+    this.#outage.isKnown = true
     this.#logger.warn(
       { brokers: this.#where, reason: this.#reason ?? text },
       'Kafka does not answer; waiting until it does',

@@ -1,4 +1,4 @@
-import type { Duration } from '../duration.ts'
+import { type Duration, durationText } from '../duration.ts'
 import { shown } from '../errors.ts'
 import {
   checkMethods,
@@ -149,7 +149,7 @@ export function readKafkaOptions(options: KafkaOptions, problems: Problems): Kaf
   const read = readOptions(kafkaOptions, plain, problems, partNames)
   if (read.pollLimit < read.sessionTimeout) {
     problems.add(
-      `pollLimit: expected at least sessionTimeout (${read.sessionTimeout} ms), found ${read.pollLimit} ms`,
+      `pollLimit: expected at least sessionTimeout (${durationText(read.sessionTimeout)}), found ${durationText(read.pollLimit)}`,
     )
   }
   return read

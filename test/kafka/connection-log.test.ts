@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it } from 'node:test'
+import { connectClient } from '../../src/kafka/connect-client.ts'
 import { ConnectionLog } from '../../src/kafka/connection-log.ts'
 import type { DriverClient } from '../../src/kafka/driver.ts'
 import { brokerError } from '../../src/kafka/errors.ts'
@@ -70,5 +71,28 @@ describe('the log of a connection', () => {
     }
     assert.match(told()[0] ?? '', /^warn .*does not answer/)
     assert.match(told()[1] ?? '', /^info .*answers again/)
+  })
+
+  it('tells an outage once, however many clients are tried before one connects', async () => {
+    const { lines, logger } = keepingLogger()
+    let made = 0
+    const make = (): DriverClient => {
+      made += 1
+      const isRight = made === 4
+      return Object.assign(new EventEmitter(), {
+        connect(this: EventEmitter, _: unknown, done: (error: Error | null) => void) {
+          if (!isRight) this.emit('event.error', new Error('all broker connections are down'))
+          setImmediate(done, isRight ? null : new Error('timed out'))
+        },
+      }) as unknown as DriverClient
+    }
+    const closed = new AbortController().signal
+    const context = { logger, secrets: new Secrets(), where: 'k:9092', closed }
+    await connectClient(make, context, 60_000)
+    assert.equal(made, 4)
+    const told = lines.filter((line) => !line.startsWith('debug'))
+    assert.equal(told.length, 2, told.join())
+    assert.match(told[0] ?? '', /^warn .*does not answer/)
+    assert.match(told[1] ?? '', /^info .*answers again/)
   })
 })
