@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { priceMoves } from '../examples/stocks/services.ts'
 import { errorBlock } from '../src/cli/error-block.ts'
 import { createLogger } from '../src/cli/logger.ts'
@@ -11,6 +10,7 @@ import { handlePrices } from './demo/handle-prices.ts'
 import { openEmbeddedPlace, type Place } from './demo/place.ts'
 import { type PriceRow, readPriceFiles, symbolsOf } from './demo/price-files.ts'
 import { producePrices } from './demo/produce-prices.ts'
+import { readArguments } from './demo/read-arguments.ts'
 import { countPrices, type Results, readResults, readSummaries } from './demo/results.ts'
 import { showCommands, showResults, showWork } from './demo/show-results.ts'
 import { Failure } from './kafka/failure.ts'
@@ -25,19 +25,14 @@ Twenty years of prices flow through the services of examples/stocks. Run it agai
   --reset            starts over
   --check            compares the result with a computation straight from the files; exit code 0 or 1
 
-Exit codes: 0 done, 1 failed or found wrong by --check, 130 stopped by Ctrl-C.`
+Exit codes: 0 done, 1 failed or found wrong by --check, 2 wrong options, 130 stopped by Ctrl-C.`
 
-const { values } = parseArgs({
-  options: {
-    kafka: { type: 'boolean', default: false },
-    port: { type: 'string', default: '9092' },
-    folder: { type: 'string' },
-    reset: { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-})
-
+const read = readArguments(process.argv.slice(2))
+if (typeof read === 'string') {
+  process.stderr.write(`error: ${read} See npm run demo -- --help.\n`)
+  process.exit(2)
+}
+const values = read
 const folder = values.folder ?? join('.pollux', values.kafka ? 'demo-kafka' : 'demo')
 const logger = createLogger({ level: 'warn', pretty: process.stderr.isTTY })
 const stop = new AbortController()
@@ -71,7 +66,7 @@ async function openPlace(): Promise<Place> {
   if (!values.kafka) return openEmbeddedPlace(options)
   // Only now, as it loads the native client.
   const { openKafkaPlace } = await import('./demo/kafka-place.ts')
-  return openKafkaPlace({ ...options, port: Number(values.port) })
+  return openKafkaPlace({ ...options, port: values.port })
 }
 
 async function runAt(place: Place, rows: readonly PriceRow[]): Promise<number> {
@@ -124,7 +119,7 @@ function check(results: Results, rows: readonly PriceRow[]): number {
 function commandLine(...more: readonly string[]): string {
   const options = [
     ...(values.kafka ? ['--kafka'] : []),
-    ...(values.port === '9092' ? [] : ['--port', values.port]),
+    ...(values.port === 9092 ? [] : ['--port', String(values.port)]),
     ...(values.folder === undefined ? [] : ['--folder', values.folder]),
     ...more,
   ]

@@ -12,10 +12,10 @@ export const Alert = z.object({ date: z.iso.date(), percent: z.number(), text: z
 // A topic of Kafka forgets after a week unless told otherwise.
 const create = { partitions: 4, config: { 'retention.ms': '-1' } }
 
-export const prices = topic('prices', { key: text, value: json(Price), create })
-export const moves = topic('moves', { key: text, value: json(Move), create })
-export const highs = topic('highs', { key: text, value: json(High), create })
-export const alerts = topic('alerts', { key: text, value: json(Alert), create })
+export const prices = topic('stocks.prices', { key: text, value: json(Price), create })
+export const moves = topic('stocks.moves', { key: text, value: json(Move), create })
+export const highs = topic('stocks.highs', { key: text, value: json(High), create })
+export const alerts = topic('stocks.alerts', { key: text, value: json(Alert), create })
 
 // What is remembered of a symbol.
 

@@ -38,7 +38,11 @@ export function expectedResults(rows: readonly PriceRow[]): Results {
   })
   return {
     summaries,
-    outputs: [output('moves', moves), output('highs', highs), output('alerts', alerts)],
+    outputs: [
+      output('stocks.moves', moves),
+      output('stocks.highs', highs),
+      output('stocks.alerts', alerts),
+    ],
   }
 }
 

@@ -63,8 +63,11 @@ export function showCommands(
   const pollux = 'npx node src/cli/main.ts'
   const lines = [
     [`${pollux} topics ${flags}`, 'what the topics hold'],
-    [`${pollux} consume alerts ${flags} --format table`, 'the moves of ten percent and more'],
-    [`${pollux} consume moves ${flags} --limit 3`, 'three price moves'],
+    [
+      `${pollux} consume stocks.alerts ${flags} --format table`,
+      'the moves of ten percent and more',
+    ],
+    [`${pollux} consume stocks.moves ${flags} --limit 3`, 'three price moves'],
     [`${pollux} group price-moves ${flags}`, 'how far the service is'],
     [demo(), 'does nothing twice'],
     [demo('--check'), 'compares all of it with the files'],

@@ -23,11 +23,17 @@ test('the demo comes to what the files say, and a second run does nothing twice'
   assert.equal(first.code, 0, first.output)
   assert.match(first.output, /^SP500 +5,105 +2000-01-03 +2020-04-17 +3386\.15 +2020-02-19 /m)
   assert.match(first.output, /^5,665 prices handled in [\d.]+ s; 0 were handled before\.$/m)
-  assert.match(first.output, /^Written to the topics: 5,659 moves, 327 highs, 196 alerts\.$/m)
+  assert.match(
+    first.output,
+    /^Written to the topics: 5,659 stocks\.moves, 327 stocks\.highs, 196 stocks\.alerts\.$/m,
+  )
   const second = await runDemo('--folder', folder, '--check')
   assert.equal(second.code, 0, second.output)
   assert.match(second.output, /^0 new prices; all 5,665 were handled by an earlier run\.$/m)
-  assert.match(second.output, /^Written to the topics: 5,659 moves, 327 highs, 196 alerts\.$/m)
+  assert.match(
+    second.output,
+    /^Written to the topics: 5,659 stocks\.moves, 327 stocks\.highs, 196 stocks\.alerts\.$/m,
+  )
   assert.doesNotMatch(first.output + second.output, /warn|error/)
   await checkCommands()
   await checkDifference()
@@ -49,7 +55,7 @@ async function checkCommands(): Promise<void> {
     assert.equal(status, 0, `${command}: ${stderr}`)
     return stdout
   })
-  assert.match(outputs[0] ?? '', /^moves +4 +5,659$/m)
+  assert.match(outputs[0] ?? '', /^stocks\.moves +4 +5,659$/m)
   assert.match(outputs[1] ?? '', /SP500 fell by 11\.98 %/)
   assert.equal(outputs[2]?.trim().split('\n').length, 3)
   assert.match(outputs[3] ?? '', /^lag +0$/m)
@@ -65,8 +71,11 @@ async function checkDifference(): Promise<void> {
   const { code, output } = await runDemo('--folder', folder, '--check')
   assert.equal(code, 1, output)
   assert.match(output, /^ {2}state of IBM:\n {4}expected .*"count":123.*\n {4}found .*"count":124/m)
-  assert.match(output, /^ {2}moves of IBM: expected 122, found 123$/m)
-  assert.match(output, /^ {2}highs of IBM, number \d+:\n {4}expected nothing\n {4}found .*9999/m)
+  assert.match(output, /^ {2}stocks\.moves of IBM: expected 122, found 123$/m)
+  assert.match(
+    output,
+    /^ {2}stocks\.highs of IBM, number \d+:\n {4}expected nothing\n {4}found .*9999/m,
+  )
 }
 
 test('a demo killed while it writes and twice while it handles comes to the same end', async () => {

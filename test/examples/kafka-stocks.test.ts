@@ -27,11 +27,17 @@ test('on Kafka the demo comes to what the files say, and a second run does nothi
   const first = await runDemo(...args, '--check')
   assert.equal(first.code, 0, first.output)
   assert.match(first.output, /^5,665 prices handled in [\d.]+ s; 0 were handled before\.$/m)
-  assert.match(first.output, /^Written to the topics: 5,659 moves, 327 highs, 196 alerts\.$/m)
+  assert.match(
+    first.output,
+    /^Written to the topics: 5,659 stocks\.moves, 327 stocks\.highs, 196 stocks\.alerts\.$/m,
+  )
   const second = await runDemo(...args, '--check')
   assert.equal(second.code, 0, second.output)
   assert.match(second.output, /^0 new prices; all 5,665 were handled by an earlier run\.$/m)
-  assert.match(second.output, /^Written to the topics: 5,659 moves, 327 highs, 196 alerts\.$/m)
+  assert.match(
+    second.output,
+    /^Written to the topics: 5,659 stocks\.moves, 327 stocks\.highs, 196 stocks\.alerts\.$/m,
+  )
 })
 
 test('on Kafka a demo that was killed three times comes to the same end', async () => {

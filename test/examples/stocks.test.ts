@@ -94,6 +94,6 @@ test('the straight computation that --check compares with knows the files', () =
   assert.equal(summaries.get('MSFT')?.count, 123)
   assert.deepEqual(
     outputs.map(({ name }) => name),
-    ['moves', 'highs', 'alerts'],
+    ['stocks.moves', 'stocks.highs', 'stocks.alerts'],
   )
 })
