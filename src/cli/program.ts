@@ -128,6 +128,9 @@ function placeholderOf(expected: string): string {
 }
 
 function usageMessage(error: CommanderError): string {
+  const [, flag, value] =
+    /^error: option '(--\S+) <(.*)>' argument missing/.exec(error.message) ?? []
+  if (flag !== undefined) return `${flag} needs a value: ${flag} <${value}>.`
   const text = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?)]$/.test(text) ? '' : '.'}`
 }

@@ -19,7 +19,7 @@ export function knownTopics(log: LogReads, names: readonly string[]): readonly S
 export function unknownTopics(names: readonly string[]): PolluxError {
   const list = names.map(shown).join(', ')
   return new PolluxError('POLLUX_TOPIC_UNKNOWN', `The embedded broker has no topic ${list}.`, {
-    hint: 'Create it, or check its name.',
+    hint: '`pollux topics` lists those there are; `pollux produce` makes one, and so does createTopics (--create-topics).',
   })
 }
 

@@ -91,6 +91,8 @@ export function closedError(what: string): PolluxError {
 export function unknownTopic(topics: readonly string[]): PolluxError {
   const names = topics.map((name) => `'${name}'`).join(', ')
   return new PolluxError('POLLUX_TOPIC_UNKNOWN', `The broker does not have the topic ${names}.`, {
-    hint: 'Make it first, or correct the name. An account without the right to describe a topic does not see it either.',
+    hint:
+      'Correct the name, or make it: pollux run and pollux produce do with --create-topics. ' +
+      'An account without the right to describe a topic does not see it either.',
   })
 }

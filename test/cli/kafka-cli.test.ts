@@ -84,7 +84,10 @@ test('A topic that Kafka does not have is not made unless asked for', async () =
   const { from } = uniqueNames()
   const { code, stderr } = await place.pollux(['produce', from, '--file', '-', ...onKafka], '1\n')
   assert.equal(code, 1)
-  assert.match(stderr, /There is no topic[\s\S]*--partitions n makes it[\s\S]*POLLUX_TOPIC_UNKNOWN/)
+  assert.match(
+    stderr,
+    /There is no topic[\s\S]*--create-topics makes it[\s\S]*POLLUX_TOPIC_UNKNOWN/,
+  )
 })
 
 test('A service on Kafka drains at SIGTERM with everything committed', async () => {

@@ -36,7 +36,8 @@ test('A wrong command line ends with 2 and one block that names the help', async
     [['run', 'a.ts', 'b.ts'], /Too many arguments/],
     [['run', 'a.ts', '--wrokers', '2'], /Unknown option '--wrokers'.*--workers/],
     [['produce', 'orders'], /Required option '--file <path>' not specified/],
-    [['consume', 'orders', '--limit'], /Option '--limit <n>' argument missing/],
+    [['consume', 'orders', '--limit'], /--limit needs a value: --limit <n>\./],
+    [['topics', '--kafka'], /--kafka needs a value: --kafka <host:port,…>\./],
     [['consume', 'orders', '--limit', '0'], /--limit: expected a whole number from 1/],
     [
       ['consume', 'orders', '--from', 'monday', '--format', 'xml'],

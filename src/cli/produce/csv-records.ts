@@ -1,5 +1,6 @@
 import { CsvError, type InfoRecord, type Parser, parse } from 'csv-parse'
-import { errorText } from '../../errors.ts'
+import { errorText, PolluxError } from '../../errors.ts'
+import { nearName } from '../../near-name.ts'
 import { type InputRecord, type InputRecords, LineProblem, longestLine } from './input-record.ts'
 
 export interface CsvRecordOptions {
@@ -14,6 +15,7 @@ export interface CsvRecordOptions {
 /**
  * The records of a CSV stream with a header row: each row as a JSON object whose members are texts, or numbers with
  * the digits they have in the file.
+ * @throws LineProblem for a wrong row; POLLUX_OPTION_INVALID when a column of `options` is not in the header row.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Buffer>,
@@ -35,7 +37,7 @@ class Rows {
   #passed = 0
   #lastLine = 1
   #ready: InputRecord[] = []
-  #problem: LineProblem | undefined
+  #problem: LineProblem | PolluxError | undefined
 
   constructor(options: CsvRecordOptions) {
     this.#options = options
@@ -97,7 +99,7 @@ class Rows {
       this.#passed += 1
       if (this.#passed > this.#options.skip) this.#ready.push(readRow(this.#header, cells, line))
     } catch (error) {
-      if (!(error instanceof LineProblem)) throw error
+      if (!(error instanceof LineProblem) && !PolluxError.is(error)) throw error
       this.#problem = error
     }
   }
@@ -150,21 +152,28 @@ function readHeader(
       found,
     })
   }
-  const missing = [...(key === undefined ? [] : [key]), ...numbers].find(
-    (name) => !cells.includes(name),
-  )
-  if (missing !== undefined) {
-    throw new LineProblem(line, {
-      expected: `a header row with a column '${missing}'`,
-      found: `the columns ${cells.slice(0, 20).join(', ')}`,
-    })
-  }
+  if (key !== undefined && !cells.includes(key)) throw unknownColumn('--key', key, cells)
+  const missing = numbers.find((name) => !cells.includes(name))
+  if (missing !== undefined) throw unknownColumn('--numbers', missing, cells)
   return {
     names: cells,
     members: cells.map((cell) => `${JSON.stringify(cell)}:`),
     numeric: cells.map((cell) => numbers.includes(cell)),
     key: key === undefined ? undefined : cells.indexOf(key),
   }
+}
+
+/** Nothing is wrong with the file then, and no line of it can be mended. */
+function unknownColumn(flag: string, name: string, cells: readonly string[]): PolluxError {
+  const near = nearName(name, cells)
+  return new PolluxError(
+    'POLLUX_OPTION_INVALID',
+    `${flag}: the header row has no column '${name}'.`,
+    {
+      found: `the columns ${cells.slice(0, 20).join(', ')}`,
+      ...(near === undefined ? {} : { hint: `Did you mean ${near}?` }),
+    },
+  )
 }
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/

@@ -136,7 +136,7 @@ async function ensureTopic(
       'POLLUX_TOPIC_UNKNOWN',
       `There is no topic '${topic}' on ${broker.name}.`,
       {
-        hint: '--partitions n makes it.',
+        hint: '--create-topics makes it with 4 partitions, --partitions n with as many as you want.',
       },
     )
   }

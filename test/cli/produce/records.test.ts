@@ -188,8 +188,15 @@ describe('CSV', () => {
         String((await collect(csvRecords(pieces(`${header}\n1,2\n`), plain))).problem),
         /line 1/,
       )
-    const found = await collect(csvRecords(pieces('a,b\n1,2\n'), { ...plain, key: 'id' }))
-    assert.match(String(found.problem), /a column 'id'.*the columns a, b/)
+    const file = 'aa,bb\n1,2\n'
+    await assert.rejects(collect(csvRecords(pieces(file), { ...plain, key: 'id' })), {
+      code: 'POLLUX_OPTION_INVALID',
+      message: "--key: the header row has no column 'id'. Found the columns aa, bb.",
+    })
+    await assert.rejects(collect(csvRecords(pieces(file), { ...plain, numbers: ['aa', 'bc'] })), {
+      code: 'POLLUX_OPTION_INVALID',
+      message: /^--numbers: the header row has no column 'bc'\..* Did you mean bb\?$/,
+    })
   })
 
   test('Bytes that are not UTF-8 are refused instead of being replaced', async () => {
