@@ -1,5 +1,5 @@
 // A process with a service that copies a topic, made to die. Settings: see `CopySettings`. Prints `running` once it
-// has its first message or partition work to do, and dies by SIGKILL at the moment that `death` names.
+// has its first message, `started` once it obeys signals, and dies by SIGKILL at the moment that `death` names.
 import { embeddedBroker, pgliteStore } from '../../src/embedded/index.ts'
 import { defineService, run, text, topic } from '../../src/index.ts'
 import { kafka } from '../../src/kafka/index.ts'
@@ -65,6 +65,7 @@ async function main(settings: CopySettings): Promise<void> {
     commitInterval: 20,
     bufferMessages: 200,
   })
+  console.log('started')
   await runtime.done
 }
 

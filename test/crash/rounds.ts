@@ -82,6 +82,8 @@ async function dies(
 export async function finish(witness: Witness, settings: CopySettings): Promise<void> {
   const child = new Child('crash/copy-process.ts', settings)
   try {
+    // Before it has started, SIGTERM would end it as any other program. All may be handled by then.
+    await child.says('started')
     await eventually('all is handled', () => child.hasEnded || witness.isSettled(), {
       deadline: 60_000,
       every: 50,
