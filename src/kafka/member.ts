@@ -123,7 +123,7 @@ export class KafkaMember implements GroupMember {
         const waiting = this.#backlog.take(max, (record) => this.#isHeld(record))
         if (waiting.length > 0) return waiting
       }
-      const records = await this.#take(max)
+      const records = this.#inOrder(await this.#take(max), max)
       if (this.#leaving !== undefined) return []
       if (records.length > 0) {
         this.#log.isUp()
@@ -134,6 +134,16 @@ export class KafkaMember implements GroupMember {
       if (left <= 0) return []
       await this.#intake.rest(left)
     }
+  }
+
+  /**
+   * What a commit has taken, while this poll waited for its turn at the driver's queue, comes before what the poll has
+   * taken. Delivered after it, the partition's position would have passed those records already.
+   */
+  #inOrder(records: readonly RawMessage[], max: number): readonly RawMessage[] {
+    if (this.#backlog.isEmpty) return records
+    this.#backlog.add(records)
+    return this.#backlog.take(max, (record) => this.#isHeld(record))
   }
 
   pause(partitions: readonly TopicPartition[]): void {
