@@ -1,3 +1,4 @@
+import { PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import type { GroupMember } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -114,6 +115,7 @@ export class Fetcher {
   }
 
   #acceptOne(raw: RawMessage, partition: Partition): number {
+    if (raw.offset < partition.tracker.end) throw outOfOrder(raw, partition)
     const work = new Work(raw, partition)
     if (partition.settledBefore.length > 0 && isInRanges(raw.offset, partition.settledBefore)) {
       partition.tracker.settle(work.place)
@@ -224,4 +226,16 @@ export class Fetcher {
     if (low.length > 0) this.#member.resume(low)
     this.#paused = partitions.filter(({ isPaused }) => isPaused).length
   }
+}
+
+/** Positions count on the order of delivery: a record that comes late may have been passed by a commit already. */
+function outOfOrder({ offset }: RawMessage, partition: Partition): PolluxError {
+  return new PolluxError(
+    'POLLUX_BROKER_REFUSED',
+    `The broker's adapter delivered ${partition}/${offset} out of order.`,
+    {
+      expected: `offset ${partition.tracker.end} or a later one`,
+      hint: 'This is a defect of the adapter. The service stops rather than lose a record.',
+    },
+  )
 }

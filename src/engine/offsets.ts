@@ -60,6 +60,11 @@ export class OffsetTracker {
     )
   }
 
+  /** The lowest offset that may come next. */
+  get end(): number {
+    return this.#end
+  }
+
   /** How many fetched records lie at or behind the position, settled ones included. */
   get ahead(): number {
     return this.#offsets.length - this.#head

@@ -1,3 +1,4 @@
+import { PolluxError } from '../errors.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
 import type { DriverError, DriverReport } from './driver.ts'
 
@@ -17,12 +18,22 @@ export class Reports {
     return this.#waiting.length
   }
 
-  /** The errors by the records' places; what matches no record is left out. */
+  /**
+   * The errors by the records' places.
+   * @throws POLLUX_BROKER_REFUSED when a report matches no record: one was not written, and nobody could say which.
+   */
   take(records: readonly OutgoingRecord[], places: readonly number[]): Map<number, DriverError> {
     const found = new Map<number, DriverError>()
     for (const { error, report } of this.#waiting.splice(0)) {
       const place = places.find((at) => !found.has(at) && isSame(records[at], report))
-      if (place !== undefined) found.set(place, error)
+      if (place === undefined) {
+        throw new PolluxError(
+          'POLLUX_BROKER_REFUSED',
+          `A record for topic ${report.topic} was refused, and it cannot be told which one.`,
+          { found: error.message },
+        )
+      }
+      found.set(place, error)
     }
     return found
   }

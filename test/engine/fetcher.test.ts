@@ -77,7 +77,7 @@ function fetching(bounds: { readonly messages: number; readonly bytes: number })
     fetcher.end()
     await running
   }
-  return { member, partitions, fetcher, take, stop }
+  return { member, partitions, fetcher, running, take, stop }
 }
 
 test('a buffer that stays full pauses its partitions, polling goes on, and room resumes them', async () => {
@@ -116,6 +116,14 @@ test('a partition with a long backlog fills its share and leaves the rest to the
   await eventually('partition 1 gets in', () => partitions[1]?.buffered === 1)
   assert.ok(member.paused.has(0), 'above half of its share it stays paused')
   await stop()
+})
+
+test('a record that comes out of order stops the service', async () => {
+  const { member, running } = fetching({ messages: 1e6, bytes: 1e12 })
+  const stopped = assert.rejects(running, /delivered numbers\/0\/0 out of order/)
+  await eventually('records come', () => (member.delivered[0] ?? 0) > 10)
+  member.delivered[0] = 0
+  await stopped
 })
 
 test('one message that does not finish does not let its partition run on for ever', async () => {
