@@ -28,6 +28,11 @@ export interface Broker {
   join(subscription: Subscription, listener: GroupListener): Promise<GroupMember>
   /** A producer of its own: idempotent, acknowledged by all in-sync replicas. */
   producer(): Promise<BrokerProducer>
+  /**
+   * A producer whose records and offsets become visible together; undefined where the broker has no transactions.
+   * `id` names it for the broker: a newer one of the same id fences an older one.
+   */
+  transactionalProducer?(id: string): Promise<TransactionalProducer>
   /** Reads from given positions without a group and without a trace. */
   reader(from: readonly Position[]): Promise<BrokerReader>
   readonly admin: BrokerAdmin
@@ -117,6 +122,32 @@ export interface BrokerProducer {
   /** Why the broker would refuse this record (its size, for one), known without asking; undefined when nothing speaks against it. */
   check(record: OutgoingRecord): Error | undefined
   /** Waits for nothing that `send` has not awaited. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * What became of a transaction. `committed`: records and positions are there, both. `aborted`: neither is, and never
+ * will be; with `refusals` for records that the broker will never take, without any when the group did not accept the
+ * positions (a rebalance is under way, or the partitions are somebody else's).
+ */
+export type TransactionResult =
+  | { readonly outcome: 'committed' }
+  | { readonly outcome: 'aborted'; readonly refusals: readonly Refusal[] }
+
+export interface TransactionalProducer {
+  /**
+   * Writes records and stores positions for the member's group, all or nothing; readers see the records only once it is
+   * committed (isolation `read_committed`). The group accepts positions of its present members only. One call at a
+   * time. Waits as long as it takes; rejects with POLLUX_BROKER_REFUSED when a newer producer has its id.
+   */
+  transact(
+    records: readonly OutgoingRecord[],
+    positions: readonly Position[],
+    member: GroupMember,
+  ): Promise<TransactionResult>
+  /** As `BrokerProducer.check`. */
+  check(record: OutgoingRecord): Error | undefined
+  /** Aborts what is under way. Idempotent. */
   close(): Promise<void>
 }
 
