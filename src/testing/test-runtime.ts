@@ -14,7 +14,7 @@ import type { Service } from '../service.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from '../topic.ts'
 import { eventually } from './eventually.ts'
 import { ManualClock } from './manual-clock.ts'
-import { memoryStore } from './memory-store.ts'
+import { MemoryStoreData, memoryStore } from './memory-store.ts'
 
 // How long, by the machine's time, the end of a test waits for handlers.
 const patience = 1_000
@@ -54,7 +54,7 @@ export async function testRuntime(
 ): Promise<TestRuntime> {
   const clock = options.clock ?? new ManualClock()
   const broker = options.broker ?? embeddedBroker({ clock })
-  const store = options.store ?? memoryStore()
+  const store = options.store ?? memoryStore(new MemoryStoreData(), clock)
   const runtime = await run(services, {
     logger: silent,
     signals: false,
@@ -180,8 +180,9 @@ class InMemoryRuntime implements TestRuntime {
   }
 
   async state({ name, state }: Service, key: string | Buffer): Promise<unknown> {
-    const [row] = await this.store.load(name, [Buffer.from(key)])
-    return row === undefined || row.value === null ? undefined : state?.decode(row.value)
+    const { states } = await this.store.load(name, [Buffer.from(key)], [])
+    const value = states[0]?.value ?? null
+    return value === null ? undefined : state?.decode(value)
   }
 
   stop(): Promise<StopReport> {
