@@ -1,8 +1,8 @@
 import { shown } from '../errors.ts'
 import { Problems } from '../options.ts'
 import type { Store } from '../ports/store.ts'
+import { SqlStore } from '../sql/sql-store.ts'
 import { connectPglite } from './pglite/pglite-connection.ts'
-import { SqlStore } from './pglite/sql-store.ts'
 
 export interface PgliteStoreOptions {
   /**

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { connectPglite } from '../../src/embedded/pglite/pglite-connection.ts'
-import type { SqlConnection } from '../../src/embedded/pglite/sql.ts'
-import { SqlStore } from '../../src/embedded/pglite/sql-store.ts'
 import type { LedgerRow, OffsetRange, Store, Unit } from '../../src/ports/store.ts'
+import type { SqlConnection } from '../../src/sql/sql.ts'
+import { SqlStore } from '../../src/sql/sql-store.ts'
 import { MemoryStoreData, memoryStore } from '../../src/testing/memory-store.ts'
 
 // Two owners take partitions from each other, load keys, and commit what they know, which may be

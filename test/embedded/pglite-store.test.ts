@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { migrate } from '../../src/embedded/pglite/migrate.ts'
-import { migrations } from '../../src/embedded/pglite/migrations.ts'
 import { connectPglite } from '../../src/embedded/pglite/pglite-connection.ts'
-import type { SqlConnection } from '../../src/embedded/pglite/sql.ts'
-import { SqlStore } from '../../src/embedded/pglite/sql-store.ts'
 import { pgliteStore } from '../../src/embedded/pglite-store.ts'
 import { type ErrorCode, PolluxError } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
+import { migrate } from '../../src/sql/migrate.ts'
+import { migrations } from '../../src/sql/migrations.ts'
+import type { SqlConnection } from '../../src/sql/sql.ts'
+import { SqlStore } from '../../src/sql/sql-store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'pollux-pglite-'))
 after(() => rmSync(root, { recursive: true }))

@@ -14,6 +14,8 @@ interface Layer {
 }
 
 const adapters = ['kafka', 'embedded', 'postgres', 'redis', 'dynamodb', 'hybrid']
+/** Those whose stores speak PostgreSQL's SQL. */
+const sqlAdapters = ['embedded', 'postgres']
 const inner = ['vocabulary', 'ports', 'engine']
 
 const layers: Readonly<Record<string, Layer>> = {
@@ -26,10 +28,14 @@ const layers: Readonly<Record<string, Layer>> = {
   patterns: { files: ['src/patterns/**'], imports: ['vocabulary'] },
   telemetry: { files: ['src/telemetry/**'], imports: ['vocabulary', 'ports'] },
   admin: { files: ['src/admin/**'], imports: ['vocabulary', 'ports', 'telemetry'] },
+  sql: { files: ['src/sql/**'], imports: ['vocabulary', 'ports'] },
   ...Object.fromEntries(
     adapters.map((name): [string, Layer] => [
       name,
-      { files: [`src/${name}/**`], imports: ['vocabulary', 'ports', 'clock'] },
+      {
+        files: [`src/${name}/**`],
+        imports: ['vocabulary', 'ports', 'clock', ...(sqlAdapters.includes(name) ? ['sql'] : [])],
+      },
     ]),
   ),
   testing: { files: ['src/testing/**'], imports: [...inner, 'clock', 'run', 'embedded'] },
@@ -110,6 +116,7 @@ test('optional peers are imported by their own adapter only', () => {
   const owners: Readonly<Record<string, RegExp>> = {
     '@confluentinc/kafka-javascript': /^src\/kafka\//,
     '@electric-sql/pglite': /^src\/embedded\//,
+    pg: /^src\/postgres\//,
   }
   const peers = imports.filter(({ to }) => to in owners)
   assert.deepEqual(

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { PGlite, Transaction } from '@electric-sql/pglite'
 import { errorText, PolluxError } from '../../errors.ts'
+import { readInteger } from '../../sql/rows.ts'
+import type { Sql, SqlConnection, SqlRow } from '../../sql/sql.ts'
 import { type FolderLock, lockFolder } from '../folder-lock.ts'
-import { readInteger } from './rows.ts'
-import type { Sql, SqlConnection, SqlRow } from './sql.ts'
 
 /** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
 const postgresVersion = '18'

@@ -1,4 +1,4 @@
-import type { Header } from '../message.ts'
+import type { Header } from './message.ts'
 
 /**
  * Headers as one byte string: for each its name's length, the name, its value's length (-1 for null), the value.

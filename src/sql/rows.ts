@@ -1,5 +1,5 @@
-import { PolluxError, shown } from '../../errors.ts'
-import type { OffsetRange } from '../../ports/store.ts'
+import { PolluxError, shown } from '../errors.ts'
+import type { OffsetRange } from '../ports/store.ts'
 
 // Arrays travel as PostgreSQL's array text, written here: drivers differ in how they write arrays,
 // and all pass text.

@@ -1,4 +1,4 @@
-import { errorText, PolluxError } from '../../errors.ts'
+import { errorText, PolluxError } from '../errors.ts'
 
 /** The SQLSTATE of a database error; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import { type ErrorCode, PolluxError } from '../../errors.ts'
+import { type ErrorCode, PolluxError } from '../errors.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { readInteger } from './rows.ts'
 import type { Sql, SqlConnection } from './sql.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import fc from 'fast-check'
-import { decodeHeaders, encodeHeaders } from '../../src/embedded/header-bytes.ts'
+import { decodeHeaders, encodeHeaders } from '../src/header-bytes.ts'
 
 const header = fc.record({
   name: fc.string({ unit: 'grapheme', maxLength: 20 }),

@@ -1,4 +1,4 @@
-import { type ErrorCode, PolluxError } from '../../errors.ts'
+import { type ErrorCode, PolluxError } from '../errors.ts'
 import type {
   CommitResult,
   LedgerPartition,
@@ -6,7 +6,7 @@ import type {
   StateRow,
   Store,
   Unit,
-} from '../../ports/store.ts'
+} from '../ports/store.ts'
 import { migrate } from './migrate.ts'
 import { raised } from './migrations.ts'
 import * as rows from './rows.ts'
