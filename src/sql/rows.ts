@@ -1,30 +1,7 @@
 import { PolluxError, shown } from '../errors.ts'
 import type { OffsetRange } from '../ports/store.ts'
 
-// Arrays travel as PostgreSQL's array text, written here: drivers differ in how they write arrays,
-// and all pass text.
-
-/** A `bytea[]`. */
-export function byteaArray(values: readonly (Uint8Array | null)[]): string {
-  const parts = values.map((value) => (value === null ? 'NULL' : `"\\\\x${hex(value)}"`))
-  return `{${parts.join(',')}}`
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
-}
-
-/** A `text[]`. */
-export function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
-}
-
-/** An `int8[]` or `int4[]`. */
-export function integerArray(values: readonly number[]): string {
-  return `{${values.join(',')}}`
-}
-
-/** An `int8multirange[]`. */
+/** The text of an `int8multirange[]`. */
 export function rangesArray(values: readonly (readonly OffsetRange[])[]): string {
   return `{${values.map((ranges) => `"${multirange(ranges)}"`).join(',')}}`
 }
@@ -34,8 +11,7 @@ function multirange(ranges: readonly OffsetRange[]): string {
 }
 
 /** Reads a `bytea`; drivers give a Uint8Array or a Buffer. */
-export function readBytes(value: unknown): Buffer | null {
-  if (value === null) return null
+export function readBytes(value: unknown): Buffer {
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   throw unexpected('bytes', value)
@@ -48,12 +24,6 @@ export function readInteger(value: unknown): number {
   throw unexpected('a whole number up to 2^53 - 1', value)
 }
 
-/** Reads an `int8[]`. */
-export function readIntegers(value: unknown): number[] {
-  if (Array.isArray(value)) return value.map(readInteger)
-  throw unexpected('an array of whole numbers', value)
-}
-
 /** Reads the text of an `int8multirange`, which PostgreSQL always writes as `{[1,3),[5,9)}`. */
 export function readRanges(value: unknown): OffsetRange[] {
   if (typeof value !== 'string') throw unexpected('ranges of offsets', value)
@@ -63,7 +33,7 @@ export function readRanges(value: unknown): OffsetRange[] {
   }))
 }
 
-function unexpected(expected: string, found: unknown): PolluxError {
+export function unexpected(expected: string, found: unknown): PolluxError {
   return new PolluxError(
     'POLLUX_STORE_FAILED',
     'The database holds something else than the store wrote.',

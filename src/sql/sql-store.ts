@@ -1,17 +1,22 @@
 import { type ErrorCode, PolluxError } from '../errors.ts'
 import type {
+  AcknowledgedOutputs,
   CommitResult,
   LedgerPartition,
   LedgerRow,
-  StateRow,
+  Loaded,
+  Mark,
   Store,
   Unit,
 } from '../ports/store.ts'
+import { acquire } from './acquire.ts'
+import { int4Array, int8Array, textArray } from './arrays.ts'
+import { commit } from './commit.ts'
+import { load } from './load.ts'
 import { migrate } from './migrate.ts'
-import { raised } from './migrations.ts'
-import * as rows from './rows.ts'
-import type { SqlConnection, SqlRow } from './sql.ts'
-import { sqlState, storeError } from './sql-errors.ts'
+import { readInteger } from './rows.ts'
+import type { SqlConnection } from './sql.ts'
+import { storeError } from './sql-errors.ts'
 
 export interface SqlStoreOptions {
   readonly name: string
@@ -22,6 +27,9 @@ export interface SqlStoreOptions {
   connect(): Promise<SqlConnection>
 }
 
+/** Blocks of the inbox that are looked through at once: 1 MB. */
+const forgottenBlocks = '128'
+
 /** The store on PostgreSQL's SQL, whatever runs it. */
 export class SqlStore implements Store {
   readonly name: string
@@ -30,6 +38,8 @@ export class SqlStore implements Store {
   #opening: Promise<SqlConnection> | undefined
   #connection: SqlConnection | undefined
   #closing: Promise<void> | undefined
+  /** By service: the block where the next slice of marks begins. */
+  readonly #forgotten = new Map<string, string>()
 
   constructor(options: SqlStoreOptions) {
     this.name = options.name
@@ -62,60 +72,68 @@ export class SqlStore implements Store {
     }
   }
 
-  async acquire(
-    service: string,
-    partitions: readonly LedgerPartition[],
-  ): Promise<readonly LedgerRow[]> {
-    const params = [
-      service,
-      rows.textArray(partitions.map(({ topic }) => topic)),
-      rows.integerArray(partitions.map(({ partition }) => partition)),
-    ]
-    const topicIds = rows.textArray(partitions.map(({ topicId }) => topicId))
-    const bumped = await this.#query(this.#bumpSql(), [...params, topicIds])
-    const epochs = new Map(bumped.map((row) => [place(row), rows.readInteger(row.epoch)]))
-    // A statement of its own, begun after the bump was committed: it sees all that older owners did
-    // commit. The epoch is the bump's, not this one's: if another owner bumped in between, we must
-    // hold the older one.
-    const found = await this.#query(this.#ledgerSql(), params)
-    return found.map((row, index) => ledgerRow(row, partitions[index] as LedgerPartition, epochs))
+  acquire(service: string, partitions: readonly LedgerPartition[]): Promise<readonly LedgerRow[]> {
+    return this.#use((connection) => acquire(connection, this.#schema, service, partitions))
   }
 
-  async load(service: string, keys: readonly Buffer[]): Promise<readonly StateRow[]> {
-    if (keys.length === 0) {
-      this.#usable()
-      return []
-    }
-    const found = await this.#query(this.#loadSql(), [service, rows.byteaArray(keys)])
-    return found.map(({ value, version }) => ({
-      value: rows.readBytes(value),
-      version: version === null ? 0 : rows.readInteger(version),
+  load(
+    service: string,
+    keys: readonly Buffer[],
+    marks: readonly Pick<Mark, 'topic' | 'id'>[],
+  ): Promise<Loaded> {
+    return this.#use((connection) => load(connection, this.#schema, service, keys, marks))
+  }
+
+  commit(unit: Unit): Promise<CommitResult> {
+    return this.#use((connection) => commit(connection, this.#schema, unit))
+  }
+
+  async acknowledge(service: string, partitions: readonly AcknowledgedOutputs[]): Promise<void> {
+    await this.#use((connection) =>
+      connection.query(`select ${this.#schema}.pollux_acknowledge_1($1, $2, $3, $4)`, [
+        service,
+        textArray(partitions.map(({ topic }) => topic)),
+        int4Array(partitions.map(({ partition }) => partition)),
+        int8Array(partitions.map(({ unit }) => unit)),
+      ]),
+    )
+  }
+
+  async unpublished(service: string, age: number): Promise<readonly LedgerPartition[]> {
+    const rows = await this.#use((connection) =>
+      connection.query(
+        `select ledger.topic, ledger.partition, ledger.topic_id
+        from ${this.#schema}.pollux_ledger as ledger
+        where ledger.service = $1 and exists (
+          select from ${this.#schema}.pollux_outbox as outbox
+          where outbox.service = ledger.service and outbox.topic = ledger.topic
+            and outbox.partition = ledger.partition and outbox.unit > ledger.acknowledged
+            and outbox.stored_at < now() - $2::interval
+        )
+        order by ledger.topic, ledger.partition`,
+        [service, interval(age)],
+      ),
+    )
+    return rows.map(({ topic, partition, topic_id }) => ({
+      topic: String(topic),
+      partition: readInteger(partition),
+      topicId: String(topic_id),
     }))
   }
 
-  async commit({ service, states, ledger }: Unit): Promise<CommitResult> {
-    const connection = this.#usable()
-    try {
-      const [row] = await connection.query(
-        `select ${this.#schema}.pollux_commit($1, $2, $3, $4, $5, $6, $7, $8, $9) as versions`,
-        [
-          service,
-          rows.textArray(ledger.map(({ topic }) => topic)),
-          rows.integerArray(ledger.map(({ partition }) => partition)),
-          rows.integerArray(ledger.map(({ epoch }) => epoch)),
-          rows.integerArray(ledger.map(({ next }) => next)),
-          rows.rangesArray(ledger.map(({ settled }) => settled)),
-          rows.byteaArray(states.map(({ key }) => key)),
-          rows.byteaArray(states.map(({ value }) => value)),
-          rows.integerArray(states.map(({ version }) => version)),
-        ],
-      )
-      return { outcome: 'committed', versions: rows.readIntegers(row?.versions) }
-    } catch (error) {
-      if (sqlState(error) === raised.fenced) return { outcome: 'fenced' }
-      if (sqlState(error) === raised.conflict) return { outcome: 'conflict' }
-      throw storeError(this.name, error)
-    }
+  async forget(service: string, window: number): Promise<boolean> {
+    const [row] = await this.#use((connection) =>
+      connection.query(`select ${this.#schema}.pollux_forget_1($1, $2, $3, $4) as block`, [
+        service,
+        interval(window),
+        this.#forgotten.get(service) ?? '0',
+        forgottenBlocks,
+      ]),
+    )
+    const next = row?.['block'] ?? null
+    if (next === null) this.#forgotten.delete(service)
+    else this.#forgotten.set(service, String(next))
+    return next !== null
   }
 
   close(): Promise<void> {
@@ -129,10 +147,10 @@ export class SqlStore implements Store {
     await connection?.close()
   }
 
-  async #query(text: string, params: readonly string[]): Promise<readonly SqlRow[]> {
+  async #use<Result>(work: (connection: SqlConnection) => Promise<Result>): Promise<Result> {
     const connection = this.#usable()
     try {
-      return await connection.query(text, params)
+      return await work(connection)
     } catch (error) {
       throw storeError(this.name, error)
     }
@@ -147,52 +165,8 @@ export class SqlStore implements Store {
   #unusable(what: string): PolluxError {
     return new PolluxError('POLLUX_STORE_FAILED', `The store ${this.name} is ${what}.`)
   }
-
-  #bumpSql(): string {
-    return `insert into ${this.#schema}.pollux_ledger as row (service, topic, partition, topic_id, epoch)
-      select distinct on (2, 3) $1::text, topic collate "C", partition, topic_id, 1
-      from unnest($2::text[], $3::int4[], $4::text[]) as given (topic, partition, topic_id)
-      order by 2, 3
-      on conflict (service, topic, partition) do update set epoch = row.epoch + 1
-      returning topic, partition, epoch`
-  }
-
-  #ledgerSql(): string {
-    return `select given.topic, given.partition, row.topic_id, row.next, row.settled::text as settled
-      from unnest($2::text[], $3::int4[]) with ordinality as given (topic, partition, place)
-      join ${this.#schema}.pollux_ledger as row
-        on row.service = $1 and row.topic = given.topic and row.partition = given.partition
-      order by given.place`
-  }
-
-  #loadSql(): string {
-    // Lateral with a limit probes the index key by key, whatever the statistics say.
-    return `select row.value, row.version
-      from unnest($2::bytea[]) with ordinality as given (key, place)
-      left join lateral (
-        select value, version from ${this.#schema}.pollux_state as row
-        where row.service = $1 and row.key = given.key
-        limit 1
-      ) as row on true
-      order by given.place`
-  }
 }
 
-function place({ topic, partition }: SqlRow): string {
-  return `${String(topic)}/${String(partition)}`
-}
-
-function ledgerRow(
-  row: SqlRow,
-  { topic, partition }: LedgerPartition,
-  epochs: Map<string, number>,
-): LedgerRow {
-  return {
-    topic,
-    partition,
-    topicId: String(row.topic_id),
-    epoch: rows.readInteger(epochs.get(place(row))),
-    next: row.next === null ? undefined : rows.readInteger(row.next),
-    settled: rows.readRanges(row.settled),
-  }
+function interval(ms: number): string {
+  return `${ms} milliseconds`
 }

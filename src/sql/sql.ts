@@ -4,13 +4,15 @@
  */
 export type SqlRow = Readonly<Record<string, unknown>>
 
+/** A parameter: text, or bytes in PostgreSQL's binary form of the parameter's type. */
+export type SqlParam = string | Uint8Array | null
+
 /**
- * As much of a PostgreSQL client as the store needs: one statement with text parameters, outside a
- * transaction or in one. Errors are the driver's own; a database error carries its SQLSTATE in
- * `code`.
+ * As much of a PostgreSQL client as the store needs: one statement, outside a transaction or in
+ * one. Errors are the driver's own; a database error carries its SQLSTATE in `code`.
  */
 export interface Sql {
-  query(text: string, params?: readonly (string | null)[]): Promise<readonly SqlRow[]>
+  query(text: string, params?: readonly SqlParam[]): Promise<readonly SqlRow[]>
 }
 
 /** A connection, or a pool. Safe for several calls at once. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { PGlite, Transaction } from '@electric-sql/pglite'
 import { errorText, PolluxError } from '../../errors.ts'
 import { readInteger } from '../../sql/rows.ts'
-import type { Sql, SqlConnection, SqlRow } from '../../sql/sql.ts'
+import type { Sql, SqlConnection, SqlParam, SqlRow } from '../../sql/sql.ts'
 import { type FolderLock, lockFolder } from '../folder-lock.ts'
 
 /** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
@@ -114,7 +114,7 @@ class PgliteConnection implements SqlConnection {
     this.#lock = lock
   }
 
-  async query(text: string, params: readonly (string | null)[] = []): Promise<readonly SqlRow[]> {
+  async query(text: string, params: readonly SqlParam[] = []): Promise<readonly SqlRow[]> {
     for (const param of params) this.#unseen += param?.length ?? 0
     this.#unseen += statementBytes
     // Before the statement, so that a failure means that the statement was not run.
@@ -153,10 +153,17 @@ class PgliteConnection implements SqlConnection {
   }
 }
 
+/** `bytea[]`, `text[]`, `int4[]` and `int8[]`, as PostgreSQL numbers them. */
+const arrayTypes = [1001, 1009, 1007, 1016]
+/** Arrays come in PostgreSQL's own binary form, which the driver passes on; its types know texts only. */
+const serializers = Object.fromEntries(
+  arrayTypes.map((type) => [type, (bytes: unknown): string => bytes as string]),
+)
+
 async function run(
   database: PGlite | Transaction,
   text: string,
-  params: readonly (string | null)[],
+  params: readonly SqlParam[],
 ): Promise<readonly SqlRow[]> {
-  return (await database.query<SqlRow>(text, [...params])).rows
+  return (await database.query<SqlRow>(text, [...params], { serializers })).rows
 }
