@@ -1,4 +1,4 @@
-/** What a contestant reports of its run, as one JSON line. */
+/** What a contestant reports of its run. */
 export interface Figures {
   readonly messages: number
   /** From the first message to the last commit. */
@@ -9,12 +9,21 @@ export interface Figures {
 
 /** Counts messages; measures from the first one to the end. */
 export class Meter {
+  readonly #started: () => void
   #count = 0
   #start: { readonly time: number; readonly cpu: NodeJS.CpuUsage } | undefined
 
+  /** `started` is called at the first message. */
+  constructor(started: () => void = () => {}) {
+    this.#started = started
+  }
+
   /** To be called for each message, or each batch. */
   add(count: number): void {
-    this.#start ??= { time: performance.now(), cpu: process.cpuUsage() }
+    if (this.#start === undefined) {
+      this.#started()
+      this.#start = { time: performance.now(), cpu: process.cpuUsage() }
+    }
     this.#count += count
   }
 
@@ -22,15 +31,13 @@ export class Meter {
     return this.#count
   }
 
-  /** Prints the figures. */
-  report(): void {
+  figures(): Figures {
     if (this.#start === undefined) throw new Error('nothing was measured')
     const { user, system } = process.cpuUsage(this.#start.cpu)
-    const figures: Figures = {
+    return {
       messages: this.#count,
       seconds: (performance.now() - this.#start.time) / 1_000,
       cpuMicroseconds: (user + system) / this.#count,
     }
-    console.log(JSON.stringify(figures))
   }
 }

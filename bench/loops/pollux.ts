@@ -1,16 +1,15 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defineService, json, run, text, topic } from '../../src/index.ts'
 import { kafka } from '../../src/kafka/index.ts'
 import { silent } from '../../src/ports/logger.ts'
+import { brokers } from '../kafka-topics.ts'
 import { Meter } from '../meter.ts'
-import { brokers, inputTopic, messages, outputTopic, type Reading, transform } from '../workload.ts'
+import { readTask, tellResult } from '../turns.ts'
+import { anyReading, transform } from '../workload.ts'
+import type { LoopTask } from './task.ts'
 
-// The hand-written loop trusts its JSON, so this one does as well.
-const reading: StandardSchemaV1<Reading> = {
-  '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value: value as Reading }) },
-}
-const input = topic(inputTopic, { key: text, value: json(reading) })
-const output = topic(outputTopic, { key: text, value: json(reading) })
+const { workload, group, messages, ...topics } = readTask<LoopTask>()
+const input = topic(topics.input, { key: text, value: json(anyReading) })
+const output = topic(topics.output, { key: text, value: json(anyReading) })
 const meter = new Meter()
 const all = Promise.withResolvers<void>()
 
@@ -19,9 +18,8 @@ function count(): void {
   if (meter.count === messages) all.resolve()
 }
 
-const group = `pollux-bench-${process.pid}`
 const service =
-  process.argv[2] === 'relay'
+  workload === 'relay'
     ? defineService(group, {
         inputs: [input],
         outputs: [output],
@@ -36,4 +34,4 @@ const runtime = await run(service, { broker: kafka({ brokers }), logger: silent 
 await all.promise
 // Stopping finishes and commits what is in work: it belongs to the time measured.
 await runtime.stop()
-meter.report()
+tellResult(meter.figures())

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+
+/**
+ * Lets contestants take turns, so that a machine that slows down does so for all. The first of `rounds + 1` rounds warms
+ * the caches up and is thrown away.
+ */
+export async function takeTurns<Name extends string, Result>(
+  names: readonly Name[],
+  rounds: number,
+  measure: (name: Name) => Promise<Result>,
+): Promise<ReadonlyMap<Name, readonly Result[]>> {
+  const results = new Map<Name, Result[]>(names.map((name) => [name, []]))
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const name of names) {
+      const result = await measure(name)
+      if (round > 0) results.get(name)?.push(result)
+    }
+  }
+  return results
+}
+
+/** Runs a contestant in a process of its own. It is told its task, and writes its result. */
+export function runContestant<Result>(script: URL, task: object): Promise<Result> {
+  const child = spawn(process.execPath, [script.pathname, JSON.stringify(task)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 120_000,
+    // kafkajs sets negative timers, and Node says so each time.
+    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return new Promise((resolve, reject) => {
+    child.on('close', (code) => {
+      if (code === 0) resolve(JSON.parse(output) as Result)
+      else reject(new Error(`${script.pathname} ended with ${code}: ${output}`))
+    })
+  })
+}
+
+/** What this process, a contestant, is told. */
+export function readTask<Task>(): Task {
+  return JSON.parse(process.argv[2] ?? '') as Task
+}
+
+export function tellResult(result: object): void {
+  console.log(JSON.stringify(result))
+}
