@@ -1,6 +1,7 @@
 import { shown } from '../errors.ts'
 import { Problems } from '../options.ts'
 import type { Store } from '../ports/store.ts'
+import { schemaOption } from '../sql/schema-option.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import { connectPglite } from './pglite/pglite-connection.ts'
 
@@ -36,15 +37,12 @@ export function pgliteStore(options: PgliteStoreOptions = {}): Store {
 
 function checked(options: PgliteStoreOptions): { folder: string | undefined; schema: string } {
   const problems = new Problems()
-  const { folder, schema = 'pollux', ...unknown } = options
+  const { folder, schema = schemaOption.default, ...unknown } = options
   if (folder !== undefined && (typeof folder !== 'string' || folder === '')) {
     problems.add(`folder: expected a path, found ${shown(folder)}`)
   }
-  // PostgreSQL would cut longer names short, and two schemas would be one; `pg_` is its own.
-  if (typeof schema !== 'string' || !/^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
-    problems.add(
-      `schema: expected 1 to 63 of the characters a-z 0-9 _, not beginning with a digit or pg_, found ${shown(schema)}`,
-    )
+  if (schemaOption.read(schema) === undefined) {
+    problems.add(`schema: expected ${schemaOption.expected}, found ${shown(schema)}`)
   }
   for (const name of Object.keys(unknown))
     problems.add(`${name}: unknown option; known are folder, schema`)

@@ -2,14 +2,14 @@ import type { CommitResult, Unit } from '../ports/store.ts'
 import { byteaArray, int4Array, int8Array, textArray } from './arrays.ts'
 import { raised } from './commit-function.ts'
 import { rangesArray, readInteger } from './rows.ts'
-import type { Sql, SqlParam } from './sql.ts'
+import type { Sql } from './sql.ts'
 import { sqlState } from './sql-errors.ts'
 import { encodeOutputs } from './stored-outputs.ts'
 
 /** Stores a unit, in one round trip. */
 export async function commit(sql: Sql, schema: string, unit: Unit): Promise<CommitResult> {
   try {
-    const [row] = await sql.query(
+    const [row] = await sql.call(
       `select ${schema}.pollux_commit_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) as version`,
       commitParams(unit),
     )
@@ -25,7 +25,7 @@ export async function commit(sql: Sql, schema: string, unit: Unit): Promise<Comm
   }
 }
 
-function commitParams({ service, marks, states, ledger }: Unit): SqlParam[] {
+function commitParams({ service, marks, states, ledger }: Unit): unknown[] {
   return [
     service,
     textArray(ledger.map(({ topic }) => topic)),

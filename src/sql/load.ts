@@ -12,7 +12,7 @@ export async function load(
   marks: readonly Pick<Mark, 'topic' | 'id'>[],
 ): Promise<Loaded> {
   if (keys.length + marks.length === 0) return { states: [], applied: [] }
-  const [row] = await sql.query(`select * from ${schema}.pollux_load_1($1, $2, $3, $4)`, [
+  const [row] = await sql.call(`select * from ${schema}.pollux_load_1($1, $2, $3, $4)`, [
     service,
     byteaArray(keys),
     textArray(marks.map(({ topic }) => topic)),

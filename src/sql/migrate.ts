@@ -1,4 +1,5 @@
 import { type ErrorCode, PolluxError } from '../errors.ts'
+import { inTransaction } from './in-transaction.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { readInteger } from './rows.ts'
 import type { Sql, SqlConnection } from './sql.ts'
@@ -21,7 +22,8 @@ export async function migrate(
   steps: readonly Migration[] = migrations,
 ): Promise<void> {
   let pending = true
-  while (pending) pending = await connection.transaction((sql) => migrateOnce(sql, target, steps))
+  while (pending)
+    pending = await inTransaction(connection, (sql) => migrateOnce(sql, target, steps))
 }
 
 /** Applies the next step; false when there is none. */

@@ -1,9 +1,16 @@
 import { errorText, PolluxError } from '../errors.ts'
 
+interface DatabaseError {
+  readonly code?: unknown
+  readonly severity?: unknown
+}
+
 /** The SQLSTATE of a database error; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
-  const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  const { code, severity } = error instanceof Error ? (error as DatabaseError) : {}
+  // Only the database tells a severity; EPIPE is five letters too.
+  const isFromDatabase = typeof code === 'string' && typeof severity === 'string'
+  return isFromDatabase && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 // What passes by itself: connection lost (08), serialization and deadlock (40001, 40P01), out of

@@ -4,20 +4,28 @@
  */
 export type SqlRow = Readonly<Record<string, unknown>>
 
-/** A parameter: text, or bytes in PostgreSQL's binary form of the parameter's type. */
-export type SqlParam = string | Uint8Array | null
-
 /**
- * As much of a PostgreSQL client as the store needs: one statement, outside a transaction or in
- * one. Errors are the driver's own; a database error carries its SQLSTATE in `code`.
+ * As much of a PostgreSQL client as the store needs. A parameter that is bytes is taken as
+ * PostgreSQL's binary form of the parameter's type; of others the driver makes a text. Errors are the
+ * driver's own; a database error carries its SQLSTATE in `code`.
  */
 export interface Sql {
-  query(text: string, params?: readonly SqlParam[]): Promise<readonly SqlRow[]>
+  /** One statement. */
+  query(text: string, params?: readonly unknown[]): Promise<readonly SqlRow[]>
+  /** The same, for one that is sent again and again: a driver may keep it prepared. */
+  call(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]>
+}
+
+/** One session, which is nobody else's until it is released. */
+export interface SqlSession extends Sql {
+  /** Statements without parameters, separated by semicolons, in one round trip. */
+  run(text: string): Promise<void>
+  /** Ends the use; `isBroken` ends the session itself. Idempotent. */
+  release(isBroken: boolean): void
 }
 
 /** A connection, or a pool. Safe for several calls at once. */
 export interface SqlConnection extends Sql {
-  /** Commits when `work` resolves, rolls back and rejects when it rejects. READ COMMITTED. */
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  session(): Promise<SqlSession>
   close(): Promise<void>
 }

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PGlite, Transaction } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { errorText, PolluxError } from '../../errors.ts'
 import { readInteger } from '../../sql/rows.ts'
-import type { Sql, SqlConnection, SqlParam, SqlRow } from '../../sql/sql.ts'
+import type { SqlConnection, SqlRow, SqlSession } from '../../sql/sql.ts'
 import { type FolderLock, lockFolder } from '../folder-lock.ts'
 
 /** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
@@ -100,36 +100,60 @@ const logLimit = 64 * 1024 ** 2
 const statementBytes = 16 * 1024
 
 /**
- * One PostgreSQL session. PGlite runs one statement at a time and makes the others wait, also for a
- * transaction, so calls may come at once.
+ * PGlite is one PostgreSQL session. Whoever uses it holds it: one statement, or a transaction, at a
+ * time, and the others wait.
  */
 class PgliteConnection implements SqlConnection {
   readonly #database: PGlite
   readonly #lock: FolderLock | undefined
   /** Bytes that statements may have added to the log since it was looked at. */
   #unseen = 0
+  /** Settles when the last of those who wait has had its turn. */
+  #turns: Promise<unknown> = Promise.resolve()
 
   constructor(database: PGlite, lock?: FolderLock) {
     this.#database = database
     this.#lock = lock
   }
 
-  async query(text: string, params: readonly SqlParam[] = []): Promise<readonly SqlRow[]> {
-    for (const param of params) this.#unseen += param?.length ?? 0
-    this.#unseen += statementBytes
-    // Before the statement, so that a failure means that the statement was not run.
-    if (this.#unseen > logLimit / 4) await this.#tidy()
-    return run(this.#database, text, params)
+  async query(text: string, params: readonly unknown[] = []): Promise<readonly SqlRow[]> {
+    const session = await this.session()
+    try {
+      return await session.query(text, params)
+    } finally {
+      session.release(false)
+    }
   }
 
-  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#database.transaction((transaction) =>
-      work({ query: (text, params = []) => run(transaction, text, params) }),
-    )
+  call(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    return this.query(text, params)
+  }
+
+  async session(): Promise<SqlSession> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = this.#turns
+    this.#turns = before.then(() => promise)
+    await before
+    try {
+      // Before the first statement, so that a failure means that nothing was done.
+      if (this.#unseen > logLimit / 4) await this.#tidy()
+    } catch (error) {
+      resolve()
+      throw error
+    }
+    return {
+      query: (text, params = []) => this.#run(text, params),
+      call: (text, params) => this.#run(text, params),
+      run: async (text) => {
+        await this.#database.exec(text)
+      },
+      release: () => resolve(),
+    }
   }
 
   async close(): Promise<void> {
     try {
+      await this.#turns
       await this.#database.close()
     } finally {
       this.#lock?.release()
@@ -142,15 +166,24 @@ class PgliteConnection implements SqlConnection {
    */
   async #tidy(): Promise<void> {
     this.#unseen = 0
-    const [row] = await run(
-      this.#database,
+    const [row] = await this.#run(
       'select (pg_current_wal_lsn() - redo_lsn)::int8 as length from pg_control_checkpoint()',
       [],
     )
-    if (readInteger(row?.length) < logLimit) return
-    await run(this.#database, 'vacuum (analyze)', [])
-    await run(this.#database, 'checkpoint', [])
+    if (readInteger(row?.['length']) < logLimit) return
+    await this.#run('vacuum (analyze)', [])
+    await this.#run('checkpoint', [])
   }
+
+  async #run(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    for (const param of params) this.#unseen += sizeOf(param)
+    this.#unseen += statementBytes
+    return (await this.#database.query<SqlRow>(text, [...params], { serializers })).rows
+  }
+}
+
+function sizeOf(param: unknown): number {
+  return typeof param === 'string' || param instanceof Uint8Array ? param.length : 0
 }
 
 /** `bytea[]`, `text[]`, `int4[]` and `int8[]`, as PostgreSQL numbers them. */
@@ -159,11 +192,3 @@ const arrayTypes = [1001, 1009, 1007, 1016]
 const serializers = Object.fromEntries(
   arrayTypes.map((type) => [type, (bytes: unknown): string => bytes as string]),
 )
-
-async function run(
-  database: PGlite | Transaction,
-  text: string,
-  params: readonly SqlParam[],
-): Promise<readonly SqlRow[]> {
-  return (await database.query<SqlRow>(text, [...params], { serializers })).rows
-}

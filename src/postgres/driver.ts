@@ -1,0 +1,21 @@
+import type { Pool, PoolClient, PoolConfig } from 'pg'
+import { errorText, PolluxError } from '../errors.ts'
+
+export type { Pool, PoolClient, PoolConfig }
+
+/** The driver: `pg`. */
+export type Driver = typeof import('pg')
+
+/** Loads the driver. @throws POLLUX_DRIVER_MISSING */
+export async function loadDriver(): Promise<Driver> {
+  try {
+    const module = await import('pg')
+    return module.default
+  } catch (cause: unknown) {
+    throw new PolluxError('POLLUX_DRIVER_MISSING', 'The PostgreSQL store needs the package pg.', {
+      found: errorText(cause),
+      hint: 'Install it: npm install pg',
+      cause,
+    })
+  }
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import { errorText, PolluxError } from '../errors.ts'
+import type { SqlConnection, SqlRow, SqlSession } from '../sql/sql.ts'
+import { isConnectionLost, isConnectionSpent } from './connection-errors.ts'
+import type { Pool, PoolClient } from './driver.ts'
+
+export interface PostgresConnectionOptions {
+  /** What errors call the database. */
+  readonly name: string
+  /** Milliseconds to wait for an answer, after which the connection counts as dead. */
+  readonly answerLimit: number
+  /** Ends the pool, when it is ours. */
+  close(): Promise<void>
+}
+
+/** The sessions of a pool. */
+export class PostgresConnection implements SqlConnection {
+  readonly #pool: Pool
+  readonly #options: PostgresConnectionOptions
+  /** By text. */
+  readonly #names = new Map<string, string>()
+
+  constructor(pool: Pool, options: PostgresConnectionOptions) {
+    this.#pool = pool
+    this.#options = options
+    // An idle connection that ends has left the pool already; without a listener it would end the
+    // process.
+    pool.on('error', ignore)
+  }
+
+  query(text: string, params: readonly unknown[] = []): Promise<readonly SqlRow[]> {
+    return this.#withSession((session) => session.query(text, params))
+  }
+
+  call(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    return this.#withSession((session) => session.call(text, params))
+  }
+
+  async session(): Promise<SqlSession> {
+    let client: PoolClient
+    try {
+      client = await this.#pool.connect()
+    } catch (error) {
+      throw unreachable(this.#options.name, error)
+    }
+    return new PostgresSession(client, this.#options, (text) => this.#nameOf(text))
+  }
+
+  async close(): Promise<void> {
+    this.#pool.off('error', ignore)
+    await this.#options.close()
+  }
+
+  async #withSession(
+    work: (session: SqlSession) => Promise<readonly SqlRow[]>,
+  ): Promise<readonly SqlRow[]> {
+    const session = await this.session()
+    try {
+      return await work(session)
+    } finally {
+      session.release(false)
+    }
+  }
+
+  /** Prepared statements need a name, which must not mean another one in a pool that others use too. */
+  #nameOf(text: string): string {
+    let name = this.#names.get(text)
+    if (name === undefined) {
+      name = `pollux_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+      this.#names.set(text, name)
+    }
+    return name
+  }
+}
+
+class PostgresSession implements SqlSession {
+  readonly #client: PoolClient
+  readonly #options: PostgresConnectionOptions
+  readonly #nameOf: (text: string) => string
+  #isSpent = false
+  #isReleased = false
+
+  constructor(
+    client: PoolClient,
+    options: PostgresConnectionOptions,
+    nameOf: (text: string) => string,
+  ) {
+    this.#client = client
+    this.#options = options
+    this.#nameOf = nameOf
+    // The statement that is under way gets the error too.
+    client.on('error', ignore)
+  }
+
+  query(text: string, params: readonly unknown[] = []): Promise<readonly SqlRow[]> {
+    // The extended protocol takes exactly one statement, with parameters or without.
+    return this.#send({ text, values: [...params], queryMode: 'extended' })
+  }
+
+  call(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    return this.#send({ text, values: [...params], name: this.#nameOf(text) })
+  }
+
+  async run(text: string): Promise<void> {
+    await this.#send({ text })
+  }
+
+  release(isBroken: boolean): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#client.release(isBroken || this.#isSpent)
+    this.#client.off('error', ignore)
+  }
+
+  async #send(statement: Statement): Promise<readonly SqlRow[]> {
+    try {
+      const config = { ...statement, query_timeout: this.#options.answerLimit }
+      const { rows } = await this.#client.query<Record<string, unknown>>(config)
+      return rows
+    } catch (error) {
+      this.#isSpent ||= isConnectionSpent(error)
+      throw unreachable(this.#options.name, error)
+    }
+  }
+}
+
+interface Statement {
+  readonly text: string
+  readonly values?: unknown[]
+  readonly name?: string
+  readonly queryMode?: 'extended'
+}
+
+/** Errors of the connection in our words; others as they are. */
+function unreachable(name: string, error: unknown): unknown {
+  if (!isConnectionLost(error)) return error
+  return new PolluxError('POLLUX_STORE_UNREACHABLE', `The store ${name} cannot be reached.`, {
+    found: errorText(error),
+  })
+}
+
+function ignore(): void {}
