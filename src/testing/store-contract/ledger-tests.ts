@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
-import { change, progress, type StoreTest } from './store-probe.ts'
+import { change, later, progress, record, type StoreTest } from './store-probe.ts'
 
 const orders0 = { topic: 'orders', partition: 0 }
 const orders1 = { topic: 'orders', partition: 1 }
 
+/** What the ledger keeps of a partition. */
 export const ledgerTests: Readonly<Record<string, StoreTest>> = {
-  async 'a partition that was never worked on has no next offset'(probe) {
+  async 'a partition that was never worked on has no next offset, no unit and no outputs'(probe) {
     const row = await probe.acquireOne(orders0)
-    assert.equal(row.topic, 'orders')
-    assert.equal(row.partition, 0)
-    assert.equal(row.next, undefined)
-    assert.deepEqual(row.settled, [])
+    const { epoch } = row
+    assert.deepEqual(row, {
+      ...orders0,
+      topicId: 'first',
+      epoch,
+      unit: 0,
+      next: undefined,
+      settled: [],
+      unpublished: [],
+    })
   },
 
   async 'acquire gives rows in the order asked for'(probe) {
@@ -33,7 +40,7 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     assert.equal(made.topicId, 'first')
     const again = await probe.acquireOne({ ...orders0, topicId: 'second' })
     assert.equal(again.topicId, 'first')
-    await probe.committed([], [progress(again, 3)])
+    await probe.committed({ ledger: [progress(again, 3)] })
     assert.equal((await probe.acquireOne({ ...orders0, topicId: 'second' })).topicId, 'first')
   },
 
@@ -53,7 +60,7 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     const [row0] = await probe.acquire(orders0, orders1)
     await probe.acquire(orders1)
     assert.ok(row0)
-    await probe.committed([], [progress(row0, 1)])
+    await probe.committed({ ledger: [progress(row0, 1)] })
   },
 
   async 'next and settled ranges come back as they were committed'(probe) {
@@ -63,7 +70,7 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
       { from: 15, to: 40 },
       { from: 1_000_000, to: 1_000_002 },
     ]
-    await probe.committed([], [progress(row, 10, settled)])
+    await probe.committed({ ledger: [progress(row, 10, { settled })] })
     const again = await probe.acquireOne(orders0)
     assert.equal(again.next, 10)
     assert.deepEqual(again.settled, settled)
@@ -71,8 +78,8 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
 
   async 'a commit replaces the settled ranges of before'(probe) {
     const row = await probe.acquireOne(orders0)
-    await probe.committed([], [progress(row, 0, [{ from: 1, to: 3 }])])
-    await probe.committed([], [progress(row, 3)])
+    await probe.committed({ ledger: [progress(row, 0, { settled: [{ from: 1, to: 3 }] })] })
+    await probe.committed({ ledger: [progress(later(row), 3)] })
     const again = await probe.acquireOne(orders0)
     assert.equal(again.next, 3)
     assert.deepEqual(again.settled, [])
@@ -80,68 +87,58 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
 
   async 'next may be 0, which is not the same as none'(probe) {
     const row = await probe.acquireOne(orders0)
-    await probe.committed([], [progress(row, 0)])
+    await probe.committed({ ledger: [progress(row, 0)] })
     assert.equal((await probe.acquireOne(orders0)).next, 0)
   },
 
   async 'offsets up to 2^53 - 1 are kept exactly'(probe) {
     const row = await probe.acquireOne(orders0)
     const top = Number.MAX_SAFE_INTEGER
-    await probe.committed([], [progress(row, top - 10, [{ from: top - 4, to: top }])])
+    const settled = [{ from: top - 4, to: top }]
+    await probe.committed({ ledger: [progress(row, top - 10, { settled })] })
     const again = await probe.acquireOne(orders0)
     assert.equal(again.next, top - 10)
-    assert.deepEqual(again.settled, [{ from: top - 4, to: top }])
+    assert.deepEqual(again.settled, settled)
+  },
+
+  async 'each unit raises the number by one, also of a row that it changes in nothing else'(probe) {
+    const row = await probe.acquireOne(orders0)
+    assert.equal(row.unit, 0)
+    await probe.committed({ ledger: [progress(row, 3)] })
+    await probe.committed({ ledger: [progress(later(row), 3)] })
+    await probe.committed({ ledger: [progress(later(row, 2), 3)] })
+    assert.equal((await probe.acquireOne(orders0)).unit, 3)
+  },
+
+  async 'acquire, acknowledgements and units of others leave the number as it is'(probe) {
+    const [row0, row1] = await probe.acquire(orders0, orders1)
+    assert.ok(row0 && row1)
+    await probe.committed({ ledger: [progress(row0, 1, { outputs: [record('x')] })] })
+    await probe.committed({ ledger: [progress(row1, 1)] })
+    await probe.committed({ states: [change('k', 'v', 0)] })
+    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 1 }])
+    const other = probe.renamed()
+    await other.committed({ ledger: [progress(await other.acquireOne(orders0), 1)] })
+    await probe.acquire(orders0)
+    assert.equal((await probe.acquireOne(orders0)).unit, 1)
   },
 
   async 'an owner commits again and again under its epoch'(probe) {
     const row = await probe.acquireOne(orders0)
-    for (let next = 1; next <= 5; next += 1) await probe.committed([], [progress(row, next)])
-    assert.equal((await probe.acquireOne(orders0)).next, 5)
+    for (let next = 1; next <= 12; next += 1) {
+      await probe.committed({ ledger: [progress(later(row, next - 1), next)] })
+    }
+    const again = await probe.acquireOne(orders0)
+    assert.equal(again.next, 12)
+    assert.equal(again.unit, 12)
   },
 
-  async 'an older epoch is fenced and nothing of its unit is written'(probe) {
+  async 'a new owner goes on counting where the old one was'(probe) {
     const old = await probe.acquireOne(orders0)
-    await probe.committed([change('kept', 'before', 0)], [progress(old, 5, [{ from: 7, to: 8 }])])
-    const kept = await probe.loadOne('kept')
-    await probe.acquireOne(orders0)
-    const result = await probe.commit(
-      [change('kept', 'after', kept.version), change('new', 'x', 0)],
-      [progress(old, 9)],
-    )
-    assert.deepEqual(result, { outcome: 'fenced' })
-    const rows = await probe.load('kept', 'new')
-    assert.deepEqual(rows, [kept, { value: null, version: 0 }])
+    await probe.committed({ ledger: [progress(old, 1)] })
     const row = await probe.acquireOne(orders0)
-    assert.equal(row.next, 5)
-    assert.deepEqual(row.settled, [{ from: 7, to: 8 }])
-  },
-
-  async 'one fenced partition fences the whole unit'(probe) {
-    const [row0, row1] = await probe.acquire(orders0, orders1)
-    assert.ok(row0 && row1)
-    await probe.acquire(orders1)
-    const result = await probe.commit([change('k', 'v', 0)], [progress(row0, 3), progress(row1, 3)])
-    assert.deepEqual(result, { outcome: 'fenced' })
-    assert.equal((await probe.acquireOne(orders0)).next, undefined)
-    assert.equal((await probe.loadOne('k')).value, null)
-  },
-
-  async 'a partition that nobody acquired is fenced'(probe) {
-    const change = { ...orders0, epoch: 1, next: 1, settled: [] }
-    assert.deepEqual(await probe.commit([], [change]), { outcome: 'fenced' })
-  },
-
-  async 'an epoch that was never given out is fenced'(probe) {
-    const row = await probe.acquireOne(orders0)
-    const change = { ...progress(row, 1), epoch: row.epoch + 1 }
-    assert.deepEqual(await probe.commit([], [change]), { outcome: 'fenced' })
-  },
-
-  async 'a unit that is fenced and in conflict counts as fenced'(probe) {
-    const old = await probe.acquireOne(orders0)
-    await probe.acquireOne(orders0)
-    const result = await probe.commit([change('k', 'v', 99)], [progress(old, 1)])
-    assert.deepEqual(result, { outcome: 'fenced' })
+    await probe.committed({ ledger: [progress(row, 2)] })
+    assert.equal((await probe.acquireOne(orders0)).unit, 2)
   },
 
   async 'services have ledgers of their own'(probe) {
@@ -149,9 +146,26 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     const ours = await probe.acquireOne(orders0)
     await other.acquireOne(orders0)
     const theirs = await other.acquireOne(orders0)
-    await probe.committed([], [progress(ours, 7)])
-    await other.committed([], [progress(theirs, 2)])
+    await probe.committed({ ledger: [progress(ours, 7)] })
+    await other.committed({ ledger: [progress(theirs, 2)] })
     assert.equal((await probe.acquireOne(orders0)).next, 7)
     assert.equal((await other.acquireOne(orders0)).next, 2)
+  },
+
+  async 'topics whose names and partitions run together are told apart'(probe) {
+    const asked = [
+      { topic: 'orders', partition: 11 },
+      { topic: 'orders1', partition: 1 },
+      { topic: 'orders-1', partition: 1 },
+      { topic: 'orders.1', partition: 1 },
+      { topic: 'orders_1', partition: 1 },
+      { topic: 'Orders', partition: 11 },
+    ]
+    const rows = await probe.acquire(...asked)
+    await probe.committed({ ledger: rows.map((row, index) => progress(row, index)) })
+    assert.deepEqual(
+      (await probe.acquire(...asked)).map(({ next }) => next),
+      [0, 1, 2, 3, 4, 5],
+    )
   },
 }

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { PolluxError } from '../../errors.ts'
-import { change, progress, StoreProbe, type StoresTest } from './store-probe.ts'
+import {
+  change,
+  mark,
+  outputsOf,
+  progress,
+  record,
+  StoreProbe,
+  type StoresTest,
+  stateRow,
+} from './store-probe.ts'
 
 const orders0 = { topic: 'orders', partition: 0 }
 
+/** Opening and closing, and what outlives it. */
 export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
   async 'a store has a name for messages'(newStore) {
     const store = newStore()
@@ -18,7 +28,7 @@ export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
       const probe = new StoreProbe(store)
       const version = await probe.put('k', 'v', 0)
       await store.open()
-      assert.deepEqual(await probe.loadOne('k'), { value: Buffer.from('v'), version })
+      assert.deepEqual(await probe.loadOne('k'), stateRow('v', version))
     } finally {
       await store.close()
     }
@@ -27,18 +37,23 @@ export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
   async 'what was committed is there after closing and opening'(newStore) {
     const first = await StoreProbe.open(newStore())
     const row = await first.acquireOne(orders0)
-    const [version] = await first.committed(
-      [change('k', 'v', 0)],
-      [progress(row, 3, [{ from: 5, to: 6 }])],
-    )
+    const settled = [{ from: 5, to: 6 }]
+    const [version] = await first.committed({
+      marks: [mark('a')],
+      states: [change('k', 'v', 0, 'g')],
+      ledger: [progress(row, 3, { settled, outputs: [record('x')] })],
+    })
     await first.store.close()
     const second = await StoreProbe.open(newStore(), first.service)
     try {
-      assert.deepEqual(await second.loadOne('k'), { value: Buffer.from('v'), version })
+      assert.deepEqual(await second.loadOne('k'), stateRow('v', version, 'g'))
+      assert.deepEqual(await second.applied(mark('a')), [true])
       const again = await second.acquireOne(orders0)
       assert.ok(again.epoch > row.epoch)
+      assert.equal(again.unit, 1)
       assert.equal(again.next, 3)
-      assert.deepEqual(again.settled, [{ from: 5, to: 6 }])
+      assert.deepEqual(again.settled, settled)
+      assert.deepEqual(outputsOf(again), [[1, ['x']]])
       const next = await second.put('k', 'w', version as number)
       assert.ok(next > (version as number), 'versions go on where they were')
     } finally {
@@ -70,7 +85,9 @@ export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
   async 'close waits for commits under way, which are then there'(newStore) {
     const first = await StoreProbe.open(newStore())
     const results = Promise.all(
-      Array.from({ length: 5 }, (_, index) => first.commit([change(`k${index}`, 'v', 0)])),
+      Array.from({ length: 5 }, (_, index) =>
+        first.commit({ marks: [mark(`m${index}`)], states: [change(`k${index}`, 'v', 0)] }),
+      ),
     )
     await first.store.close()
     assert.deepEqual(
@@ -81,6 +98,8 @@ export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
     try {
       const rows = await second.load(...Array.from({ length: 5 }, (_, index) => `k${index}`))
       assert.ok(rows.every(({ value }) => value?.toString() === 'v'))
+      const marks = Array.from({ length: 5 }, (_, index) => mark(`m${index}`))
+      assert.ok((await second.applied(...marks)).every(Boolean))
     } finally {
       await second.store.close()
     }
@@ -88,10 +107,18 @@ export const lifecycleTests: Readonly<Record<string, StoresTest>> = {
 }
 
 async function refuses(probe: StoreProbe): Promise<void> {
+  const { store, service } = probe
   await assert.rejects(probe.acquire(orders0), isFailed)
+  await assert.rejects(probe.acquire(), isFailed)
   await assert.rejects(probe.load('k'), isFailed)
   await assert.rejects(probe.load(), isFailed)
-  await assert.rejects(probe.commit([]), isFailed)
+  await assert.rejects(probe.applied(mark('a')), isFailed)
+  await assert.rejects(probe.commit({}), isFailed)
+  await assert.rejects(store.acknowledge(service, [{ ...orders0, unit: 1 }]), isFailed)
+  await assert.rejects(store.acknowledge(service, []), isFailed)
+  await assert.rejects(store.unpublished(service, 0), isFailed)
+  await assert.rejects(store.forget(service, 0), isFailed)
+  if (store.transactions !== undefined) await assert.rejects(store.transactions.begin(), isFailed)
 }
 
 function isFailed(error: unknown): boolean {

@@ -1,31 +1,57 @@
 import assert from 'node:assert/strict'
-import { change, progress, type StoreProbe, type StoreTest } from './store-probe.ts'
+import { setScene } from './scene.ts'
+import {
+  change,
+  later,
+  mark,
+  noState,
+  progress,
+  record,
+  type StoreTest,
+  stateRow,
+} from './store-probe.ts'
 
 const orders0 = { topic: 'orders', partition: 0 }
 const orders1 = { topic: 'orders', partition: 1 }
 const prices0 = { topic: 'prices', partition: 0 }
 
+/** What one unit covers. */
 export const unitTests: Readonly<Record<string, StoreTest>> = {
+  async 'a unit covers marks, states, progress, outputs and acknowledgements'(probe) {
+    const { unit, before, after, look } = await setScene(probe)
+    const versions = await probe.committed(unit)
+    const seen = await look()
+    assert.deepEqual(seen, after(versions))
+    // Otherwise the tests that nothing is written would prove little.
+    for (const kind of Object.keys(before)) assert.notDeepEqual(seen[kind], before[kind], kind)
+  },
+
   async 'a unit covers several keys and several partitions'(probe) {
     const [a, b, c] = await probe.acquire(orders0, orders1, prices0)
     assert.ok(a && b && c)
-    const old = await probe.committed([change('removed', 'x', 0), change('changed', 'x', 0)])
-    const versions = await probe.committed(
-      [
+    const old = await probe.committed({
+      states: [change('removed', 'x', 0), change('changed', 'x', 0)],
+    })
+    const versions = await probe.committed({
+      states: [
         change('removed', null, old[0] as number),
         change('added', 'y', 0),
         change('changed', 'y', old[1] as number),
         change('never', null, 0),
       ],
-      [progress(c, 30), progress(a, 10, [{ from: 11, to: 12 }]), progress(b, 20)],
-    )
+      ledger: [
+        progress(c, 30),
+        progress(a, 10, { settled: [{ from: 11, to: 12 }] }),
+        progress(b, 20),
+      ],
+    })
     assert.equal(versions[0], 0)
     assert.equal(versions[3], 0)
     assert.deepEqual(await probe.load('removed', 'added', 'changed', 'never'), [
-      { value: null, version: 0 },
-      { value: Buffer.from('y'), version: versions[1] },
-      { value: Buffer.from('y'), version: versions[2] },
-      { value: null, version: 0 },
+      noState,
+      stateRow('y', versions[1]),
+      stateRow('y', versions[2]),
+      noState,
     ])
     const rows = await probe.acquire(orders0, orders1, prices0)
     assert.deepEqual(
@@ -35,48 +61,33 @@ export const unitTests: Readonly<Record<string, StoreTest>> = {
   },
 
   async 'an empty unit is committed'(probe) {
-    assert.deepEqual(await probe.committed([]), [])
+    assert.deepEqual(await probe.committed({}), [])
   },
 
-  'a changed key is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, (current) => [change('k', 'late', current - 1)]),
-
-  'a key that is there already is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, () => [change('k', 'late', 0)]),
-
-  'removing a changed key is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, (current) => [change('k', null, current - 1)]),
-
-  'removing a key that was thought absent is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, () => [change('k', null, 0)]),
-
-  'a key that was removed meanwhile is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, () => [change('gone', 'late', 1)]),
-
-  'removing a key that was removed meanwhile is a conflict, and nothing is written': (probe) =>
-    conflicts(probe, () => [change('gone', null, 1)]),
-
-  async 'a conflict ends: the unit computed from the current version is committed'(probe) {
-    const version = await probe.put('k', 'a', 0)
-    assert.deepEqual(await probe.commit([change('k', 'b', 0)]), { outcome: 'conflict' })
-    await probe.put('k', 'b', version)
-    assert.equal((await probe.loadOne('k')).value?.toString(), 'b')
+  async 'a unit may have marks alone, states alone or progress alone'(probe) {
+    const row = await probe.acquireOne(orders0)
+    assert.deepEqual(await probe.committed({ marks: [mark('a')] }), [])
+    const [version] = await probe.committed({ states: [change('k', 'v', 0)] })
+    assert.deepEqual(await probe.committed({ ledger: [progress(row, 1)] }), [])
+    assert.deepEqual(await probe.applied(mark('a')), [true])
+    assert.deepEqual(await probe.loadOne('k'), stateRow('v', version))
+    assert.equal((await probe.acquireOne(orders0)).next, 1)
   },
 
   async 'a unit of 10,000 states is written, changed and removed'(probe) {
     const row = await probe.acquireOne(orders0)
     const keys = Array.from({ length: 10_000 }, (_, index) => `key-${(index * 7_919) % 10_000}`)
-    const first = await probe.committed(
-      keys.map((key) => change(key, `1 ${key}`, 0)),
-      [progress(row, 10_000)],
-    )
+    const first = await probe.committed({
+      states: keys.map((key) => change(key, `1 ${key}`, 0)),
+      ledger: [progress(row, 10_000)],
+    })
     assert.equal(new Set(first).size, keys.length, 'no version is given twice')
-    const second = await probe.committed(
-      keys.map((key, index) =>
+    const second = await probe.committed({
+      states: keys.map((key, index) =>
         change(key, index % 2 === 0 ? `2 ${key}` : null, first[index] as number),
       ),
-      [progress(row, 20_000)],
-    )
+      ledger: [progress(later(row), 20_000)],
+    })
     const rows = await probe.load(...keys)
     for (const [index, { value, version }] of rows.entries()) {
       assert.equal(value?.toString(), index % 2 === 0 ? `2 ${keys[index]}` : undefined)
@@ -85,67 +96,52 @@ export const unitTests: Readonly<Record<string, StoreTest>> = {
     assert.equal((await probe.acquireOne(orders0)).next, 20_000)
   },
 
-  async 'of many commits at once from one version exactly one wins'(probe) {
-    const version = await probe.put('k', 'start', 0)
-    const results = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => probe.commit([change('k', `${index}`, version)])),
+  async 'a unit of 2,000 marks, states and outputs each is written, or none of it'(probe) {
+    const numbers = Array.from({ length: 2_000 }, (_, index) => (index * 7_919) % 2_000)
+    const row = await probe.acquireOne(orders0)
+    const marks = numbers.map((offset) => mark(`id-${offset}`, { offset }))
+    const states = numbers.map((number) => change(`key-${number}`, `${number}`, 0, `${number}`))
+    const outputs = numbers.map((number) => record(`${number}`))
+    const unit = { marks, states, ledger: [progress(row, 2_000, { outputs })] }
+
+    await probe.committed({ marks: [mark('there')] })
+    const spoilt = { ...unit, marks: marks.toSpliced(1_000, 0, mark('there')) }
+    assert.deepEqual(await probe.commit(spoilt), { outcome: 'conflict' })
+    assert.ok(!(await probe.applied(...marks)).some(Boolean))
+
+    const versions = await probe.committed(unit)
+    const loaded = await probe.store.load(
+      probe.service,
+      states.map(({ key }) => key),
+      marks,
     )
-    const winners = results.flatMap(({ outcome }, index) =>
-      outcome === 'committed' ? [index] : [],
+    assert.ok(loaded.applied.every(Boolean))
+    assert.deepEqual(
+      loaded.states,
+      numbers.map((number, index) => stateRow(`${number}`, versions[index], `${number}`)),
     )
-    assert.equal(winners.length, 1, 'one unit is committed')
-    assert.equal((await probe.loadOne('k')).value?.toString(), `${winners[0]}`)
+    const [stored] = (await probe.acquireOne(orders0)).unpublished
+    assert.deepEqual(stored, { unit: 1, records: outputs })
   },
 
-  async 'of many commits at once that add one key exactly one wins'(probe) {
-    const results = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => probe.commit([change('k', `${index}`, 0)])),
+  async 'a unit covers 200 partitions'(probe) {
+    const asked = Array.from({ length: 200 }, (_, partition) => ({ topic: 'orders', partition }))
+    const rows = await probe.acquire(...asked.toReversed())
+    await probe.committed({
+      ledger: rows.map((row) =>
+        progress(row, row.partition, { outputs: [record(`${row.partition}`)] }),
+      ),
+    })
+    const again = await probe.acquire(...asked)
+    assert.deepEqual(
+      again.map(({ next }) => next),
+      asked.map(({ partition }) => partition),
     )
-    assert.equal(results.filter(({ outcome }) => outcome === 'committed').length, 1)
-    assert.equal(results.filter(({ outcome }) => outcome === 'conflict').length, 9)
+    assert.ok(again.every(({ unit }) => unit === 1))
+    await probe.store.acknowledge(
+      probe.service,
+      asked.map((partition) => ({ ...partition, unit: 1 })),
+    )
+    assert.ok((await probe.acquire(...asked)).every(({ unpublished }) => unpublished.length === 0))
   },
-
-  async 'of many acquires at once only the one with the highest epoch can commit'(probe) {
-    const rows = await Promise.all(Array.from({ length: 10 }, () => probe.acquireOne(orders0)))
-    const epochs = rows.map(({ epoch }) => epoch)
-    assert.equal(new Set(epochs).size, 10, 'no epoch is given twice')
-    for (const row of rows) {
-      const { outcome } = await probe.commit([], [progress(row, row.epoch)])
-      assert.equal(outcome, row.epoch === Math.max(...epochs) ? 'committed' : 'fenced')
-    }
-  },
-}
-
-/** `states` must fail on a store where `k` is at its third version and `gone` was removed. */
-async function conflicts(
-  probe: StoreProbe,
-  states: (current: number) => ReturnType<typeof change>[],
-): Promise<void> {
-  const row = await probe.acquireOne(orders0)
-  const gone = await probe.put('gone', 'x', 0)
-  await probe.put('gone', null, gone)
-  const first = await probe.put('k', 'first', 0)
-  const second = await probe.put('k', 'second', first)
-  const current = await probe.put('k', 'third', second)
-  const other = await probe.put('other', 'before', 0)
-  await probe.committed([], [progress(row, 5)])
-
-  // The good states stand on both sides of the bad one, in the unit's order and in that of the
-  // keys.
-  const unit = [
-    change('a', 'x', 0),
-    ...states(current),
-    change('other', 'after', other),
-    change('z', 'x', 0),
-  ]
-  assert.deepEqual(await probe.commit(unit, [progress(row, 9)]), { outcome: 'conflict' })
-
-  assert.deepEqual(await probe.load('k', 'gone', 'other', 'a', 'z'), [
-    { value: Buffer.from('third'), version: current },
-    { value: null, version: 0 },
-    { value: Buffer.from('before'), version: other },
-    { value: null, version: 0 },
-    { value: null, version: 0 },
-  ])
-  assert.equal((await probe.acquireOne(orders0)).next, 5)
 }
