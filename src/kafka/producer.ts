@@ -1,13 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { PolluxError } from '../errors.ts'
+import type { PolluxError } from '../errors.ts'
 import type { BrokerProducer, OutgoingRecord, Refusal } from '../ports/broker.ts'
 import { type ConnectedClient, type ConnectionContext, disconnectClient } from './connect-client.ts'
-import type { ConnectionLog } from './connection-log.ts'
 import type { DriverError, DriverProducer } from './driver.ts'
-import { brokerError, closedError, errorNumber, kafkaErrors } from './errors.ts'
-import { recordBytes } from './record-size.ts'
-import { Reports } from './reports.ts'
-import { TopicPartitions } from './topic-partitions.ts'
+import { brokerError, closedError, kafkaErrors } from './errors.ts'
+import { checkSize } from './record-size.ts'
+import { isTooLarge, mostAtOnce, RecordWriter } from './record-writer.ts'
 
 /** One call of `send` that waits for its turn. */
 interface Waiting {
@@ -16,23 +13,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-// More in one go would fill librdkafka's queue and block the event loop for too long.
-const mostAtOnce = 5_000
-const isTooLarge = (error: DriverError): boolean =>
-  error.code === kafkaErrors.messageTooLarge || error.code === kafkaErrors.recordListTooLarge
-
-/**
- * Sends one batch at a time. Librdkafka tells us of refused records only; that all others are written, we know from
- * `flush`: it returns without a time-out when nothing is outstanding any more. What is sent meanwhile waits and
- * makes up the next batch, so the batches grow with the load.
- */
+/** Sends one batch at a time. What is sent meanwhile waits and makes up the next, so batches grow with the load. */
 export class KafkaProducer implements BrokerProducer {
   readonly #client: DriverProducer
-  readonly #log: ConnectionLog
   readonly #context: ConnectionContext
   readonly #maxBytes: number
-  readonly #reports = new Reports()
-  readonly #topics: TopicPartitions
+  readonly #writer: RecordWriter
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -46,16 +32,10 @@ export class KafkaProducer implements BrokerProducer {
     closed: () => void,
   ) {
     this.#client = connected.client
-    this.#log = connected.log
     this.#context = context
     this.#maxBytes = maxBytes
     this.#closed = closed
-    this.#topics = new TopicPartitions(this.#client, context)
-    this.#client.on('delivery-report', (error, report) => {
-      if (error !== null && error !== undefined) this.#reports.add(error, report)
-    })
-    // Reports come with `flush`; between batches only news of the connection waits in the queue.
-    this.#client.setPollInterval(1_000)
+    this.#writer = new RecordWriter(connected, context, maxBytes, () => this.#closing !== undefined)
   }
 
   send(records: readonly OutgoingRecord[]): Promise<readonly Refusal[]> {
@@ -68,17 +48,7 @@ export class KafkaProducer implements BrokerProducer {
   }
 
   check(record: OutgoingRecord): Error | undefined {
-    const bytes = recordBytes(record)
-    if (bytes <= this.#maxBytes) return undefined
-    return new PolluxError(
-      'POLLUX_OUTPUT_REFUSED',
-      `A record for topic ${record.topic} is too large.`,
-      {
-        expected: `at most ${this.#maxBytes} bytes with its headers`,
-        found: `${bytes} bytes`,
-        hint: 'Make it smaller, or raise message.max.bytes of the client, and of the broker or topic.',
-      },
-    )
+    return checkSize(record, this.#maxBytes)
   }
 
   close(): Promise<void> {
@@ -130,24 +100,14 @@ export class KafkaProducer implements BrokerProducer {
   }
 
   async #write(records: readonly OutgoingRecord[]): Promise<Map<number, Error>> {
-    const refused = new Map<number, Error>()
-    await this.#topics.load(records, this.#closingSignal)
-    const places: number[] = []
-    for (const [place, record] of records.entries()) {
-      const error = this.check(record) ?? this.#topics.check(record)
-      if (error === undefined) places.push(place)
-      else refused.set(place, error)
-    }
-    for (let from = 0; from < places.length; from += mostAtOnce) {
-      const part = places.length <= mostAtOnce ? places : places.slice(from, from + mostAtOnce)
-      for (const [place, error] of await this.#writePart(records, part))
-        refused.set(place, this.#refusal(records, place, error))
-    }
+    const { places, refused } = await this.#writer.sort(records)
+    for (const [place, error] of await this.#writeSorted(records, places))
+      refused.set(place, this.#writer.refusal(records[place]?.topic ?? '', error))
     return refused
   }
 
   /** Writes records together; what the broker found too large together is written again one by one. */
-  async #writePart(
+  async #writeSorted(
     records: readonly OutgoingRecord[],
     places: readonly number[],
   ): Promise<Map<number, DriverError>> {
@@ -172,60 +132,10 @@ export class KafkaProducer implements BrokerProducer {
     records: readonly OutgoingRecord[],
     places: readonly number[],
   ): Promise<Map<number, DriverError>> {
-    const failed = new Map<number, DriverError>()
-    for (const place of places) {
-      if (this.#failure !== undefined) throw this.#failure
-      const full = this.#produce(records[place] as OutgoingRecord, place, failed)
-      if (full !== undefined) await full
-    }
-    await this.#acknowledged()
-    if (this.#reports.count > 0) {
-      for (const [place, error] of this.#reports.take(records, places)) failed.set(place, error)
-    }
+    if (this.#failure !== undefined) throw this.#failure
+    const failed = await this.#writer.write(records, places)
     for (const error of failed.values()) this.#checkFatal(error)
     return failed
-  }
-
-  /** Returns a promise only when the queue is full: one for each record would cost as much as the record. */
-  #produce(
-    record: OutgoingRecord,
-    place: number,
-    failed: Map<number, DriverError>,
-  ): Promise<void> | undefined {
-    try {
-      produce(this.#client, record)
-      return undefined
-    } catch (error: unknown) {
-      const code = errorNumber(error)
-      if (code === kafkaErrors.queueFull) {
-        return this.#acknowledged().then(() => this.#produce(record, place, failed))
-      }
-      if (code === undefined) throw error
-      failed.set(place, error as DriverError)
-      return undefined
-    }
-  }
-
-  /**
-   * Waits until nothing is outstanding. `flush` sleeps in a thread until a report comes or its time is over, and
-   * for written records no report comes: so it is called with a short time first, which then grows.
-   */
-  async #acknowledged(): Promise<void> {
-    for (let slice = 1; ; slice = Math.min(10, slice + 1)) {
-      const error = await new Promise<unknown>((resolve) => this.#client.flush(slice, resolve))
-      if (error === null || error === undefined) break
-      if (errorNumber(error) !== kafkaErrors.timedOut)
-        throw brokerError('Records cannot be sent', error, this.#context.secrets)
-      if (this.#closing !== undefined || this.#context.closed.aborted)
-        throw closedError('A producer')
-    }
-    this.#log.isUp()
-    // Reports were queued for this thread before `flush` came back, a hundred for each turn of the event loop.
-    for (let before = -1; before < this.#reports.count; ) {
-      before = this.#reports.count
-      await turn()
-      await turn()
-    }
   }
 
   #checkFatal(error: DriverError): void {
@@ -233,62 +143,6 @@ export class KafkaProducer implements BrokerProducer {
     this.#failure = brokerError('The Kafka producer cannot go on', error, this.#context.secrets)
     throw this.#failure
   }
-
-  #refusal(records: readonly OutgoingRecord[], place: number, cause: DriverError): Error {
-    const topic = records[place]?.topic
-    const error = brokerError(
-      `A record for topic ${topic} is refused`,
-      cause,
-      this.#context.secrets,
-    )
-    if (error.code === 'POLLUX_TOPIC_UNKNOWN') {
-      this.#topics.forget(topic)
-      return error
-    }
-    return new PolluxError('POLLUX_OUTPUT_REFUSED', `A record for topic ${topic} is refused.`, {
-      ...(error.found === undefined ? {} : { found: error.found }),
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    })
-  }
-
-  readonly #closingSignal = (): boolean => this.#closing !== undefined
-}
-
-// The driver takes a Buffer without memory of its own for none at all; this one has some, and is empty.
-const emptyBytes = Buffer.alloc(1).subarray(0, 0)
-const noBytes = Buffer.alloc(0)
-
-function bytesOf(bytes: Buffer | null): Buffer | null {
-  return bytes !== null && bytes.length === 0 ? emptyBytes : bytes
-}
-
-function produce(
-  client: DriverProducer,
-  { topic, partition, key, value, timestamp, headers }: OutgoingRecord,
-): void {
-  if (headers.length === 0)
-    client.produce(topic, partition ?? -1, bytesOf(value), bytesOf(key), timestamp)
-  else {
-    // Null would make the driver send the record without its headers and throw all the same.
-    const given = headers.map((one) => ({ [one.name]: headerBytes(one.value) }))
-    client.produce(
-      topic,
-      partition ?? -1,
-      bytesOf(value),
-      bytesOf(key),
-      timestamp,
-      undefined,
-      given,
-    )
-  }
-}
-
-function headerBytes(value: Uint8Array | null): Buffer {
-  if (value === null) return noBytes
-  if (value.length === 0) return emptyBytes
-  return Buffer.isBuffer(value)
-    ? value
-    : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
 /** Gives each call its own refusals, by the places in its own records. */
