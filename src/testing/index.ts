@@ -12,5 +12,6 @@ export {
   type StoreContractSkip,
   type StoreSetup,
   storeContract,
+  type TransactionSetup,
 } from './store-contract.ts'
 export { type TestRuntime, type TestRuntimeOptions, testRuntime } from './test-runtime.ts'

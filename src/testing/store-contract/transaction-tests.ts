@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StoreTransaction } from '../../ports/store.ts'
 import { setScene } from './scene.ts'
-import { change, mark, type StoreProbe, stateRow } from './store-probe.ts'
+import { change, mark, stateRow } from './store-probe.ts'
 import type { OwnRows, TransactionTest } from './transaction-probe.ts'
 
 /** Ends of a transaction that take everything back, each on a scene's unit. */
