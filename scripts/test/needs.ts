@@ -1,14 +1,16 @@
 import { connect } from 'node:net'
+import pg from 'pg'
 import { type CommandResult, runCommand } from '../command.ts'
 
 /** What a part may need beside Node. */
-export type Need = 'kafka' | 'build' | 'registry'
+export type Need = 'kafka' | 'postgres' | 'build' | 'registry'
 
 /** Why something is not there; undefined when it is. */
 type Missing = string | undefined
 
 const preparations: Readonly<Record<Need, () => Promise<Missing>>> = {
   kafka: prepareKafka,
+  postgres: preparePostgres,
   build: prepareBuild,
   registry: prepareRegistry,
 }
@@ -57,6 +59,35 @@ async function missingBroker(brokers: string): Promise<Missing> {
   const isThere = await promise
   socket.destroy()
   return isThere ? undefined : `nothing answers at KAFKA_BROKERS (${brokers})`
+}
+
+/** Asks for the right to make roles and databases, too: the tests make some of their own. */
+async function preparePostgres(): Promise<Missing> {
+  const {
+    PGHOST = '127.0.0.1',
+    PGPORT = '5432',
+    PGUSER = 'postgres',
+    PGDATABASE = 'postgres',
+  } = process.env
+  const client = new pg.Client({
+    host: PGHOST,
+    port: Number(PGPORT),
+    user: PGUSER,
+    database: PGDATABASE,
+    connectionTimeoutMillis: 5_000,
+  })
+  try {
+    await client.connect()
+    const { rows } = await client.query(
+      'select rolsuper from pg_roles where rolname = current_user',
+    )
+    return rows[0]?.rolsuper === true ? undefined : `${PGUSER} is no superuser of PostgreSQL`
+  } catch (error: unknown) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return `no PostgreSQL at ${PGHOST}:${PGPORT} (set PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE): ${reason}`
+  } finally {
+    await client.end()
+  }
 }
 
 async function prepareBuild(): Promise<Missing> {

@@ -18,7 +18,7 @@ export const parts: readonly Part[] = [
   { name: 'structure', files: ['structure/*.test.ts'], needs: [] },
   {
     name: 'unit',
-    files: ['*.test.ts', '{codecs,engine,testing,scripts}/**/*.test.ts'],
+    files: ['*.test.ts', '{codecs,engine,sql,testing,scripts}/**/*.test.ts'],
     needs: [],
     concurrency: 2,
   },
@@ -33,6 +33,13 @@ export const parts: readonly Part[] = [
   { name: 'command line', files: ['cli/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'examples', files: ['examples/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'package', files: ['package/*.test.ts'], needs: ['build', 'registry'], minutes: 10 },
+  {
+    name: 'contract: postgres',
+    files: ['contract/*-postgres.test.ts'],
+    needs: ['postgres'],
+    minutes: 10,
+  },
+  { name: 'postgres', files: ['postgres/**/*.test.ts'], needs: ['postgres'], minutes: 10 },
   { name: 'contract: kafka', files: ['contract/*-kafka.test.ts'], needs: ['kafka'], minutes: 10 },
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {

@@ -19,6 +19,8 @@ export class PostgresConnection implements SqlConnection {
   readonly #options: PostgresConnectionOptions
   /** By text. */
   readonly #names = new Map<string, string>()
+  /** One for each session that is in use or waited for. */
+  readonly #uses = new Set<Promise<void>>()
 
   constructor(pool: Pool, options: PostgresConnectionOptions) {
     this.#pool = pool
@@ -37,16 +39,24 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async session(): Promise<SqlSession> {
-    let client: PoolClient
+    const use = Promise.withResolvers<void>()
+    this.#uses.add(use.promise)
+    const end = (): void => {
+      this.#uses.delete(use.promise)
+      use.resolve()
+    }
     try {
-      client = await this.#pool.connect()
+      const client = await this.#pool.connect()
+      return new PostgresSession(client, this.#options, (text) => this.#nameOf(text), end)
     } catch (error) {
+      end()
       throw unreachable(this.#options.name, error)
     }
-    return new PostgresSession(client, this.#options, (text) => this.#nameOf(text))
   }
 
   async close(): Promise<void> {
+    // A pool that is ended forgets those who still wait for a connection.
+    await Promise.all(this.#uses)
     this.#pool.off('error', ignore)
     await this.#options.close()
   }
@@ -77,6 +87,7 @@ class PostgresSession implements SqlSession {
   readonly #client: PoolClient
   readonly #options: PostgresConnectionOptions
   readonly #nameOf: (text: string) => string
+  readonly #released: () => void
   #isSpent = false
   #isReleased = false
 
@@ -84,10 +95,12 @@ class PostgresSession implements SqlSession {
     client: PoolClient,
     options: PostgresConnectionOptions,
     nameOf: (text: string) => string,
+    released: () => void,
   ) {
     this.#client = client
     this.#options = options
     this.#nameOf = nameOf
+    this.#released = released
     // The statement that is under way gets the error too.
     client.on('error', ignore)
   }
@@ -110,6 +123,7 @@ class PostgresSession implements SqlSession {
     this.#isReleased = true
     this.#client.release(isBroken || this.#isSpent)
     this.#client.off('error', ignore)
+    this.#released()
   }
 
   async #send(statement: Statement): Promise<readonly SqlRow[]> {

@@ -6,6 +6,8 @@ import { pgliteStore } from '../../src/embedded/pglite-store.ts'
 import { SqlStore } from '../../src/sql/sql-store.ts'
 import { sessionTests } from '../../src/testing/store-contract/session-tests.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
+import { sharedConnection } from '../sql/shared-connection.ts'
+import { sqlStoreSetup } from './sql-store-setup.ts'
 
 storeContract(
   'PGlite in a folder',
@@ -27,18 +29,17 @@ storeContract(
 // Several stores on one database: what PGlite itself cannot do, but its SQL must.
 storeContract('PGlite in memory, shared', async () => {
   const database = await connectPglite(undefined)
-  return {
+  const schema = 'contract'
+  return sqlStoreSetup({
+    schema,
+    ask: (text, params) => database.query(text, params),
     store: () =>
       new SqlStore({
         name: 'shared PGlite',
-        schema: 'pollux',
+        schema,
         newerCode: 'POLLUX_STORE_FAILED',
-        connect: async () => ({
-          query: (text, params) => database.query(text, params),
-          transaction: (work) => database.transaction(work),
-          close: async () => {},
-        }),
+        connect: async () => sharedConnection(database),
       }),
     cleanup: () => database.close(),
-  }
+  })
 })
