@@ -1,7 +1,4 @@
-import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { errorText, PolluxError } from '../errors.ts'
-
-export type { Pool, PoolClient, PoolConfig }
 
 /** The driver: `pg`. */
 export type Driver = typeof import('pg')

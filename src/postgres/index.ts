@@ -1,12 +1,14 @@
 import { checkObject, Problems } from '../options.ts'
 import type { Store } from '../ports/store.ts'
 import { SqlStore } from '../sql/sql-store.ts'
-import { loadDriver, type Pool } from './driver.ts'
+import { loadDriver } from './driver.ts'
 import { type PostgresOptions, type PostgresPlainOptions, readPostgresOptions } from './options.ts'
 import { place } from './place.ts'
+import type { PostgresPool } from './pool.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 
 export { type PostgresOptions, type PostgresPlainOptions, postgresOptions } from './options.ts'
+export type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
 
 /**
  * A store in PostgreSQL 14 or later. Makes no connection yet: `run` does, or `open`. Needs the driver
@@ -24,25 +26,22 @@ export function postgres(options: PostgresOptions = {}): Store {
     schema: plain.schema,
     newerCode: 'POLLUX_STORE_FAILED',
     connect: async () => {
-      const pool = options.pool ?? (await ownPool(options.connectionString, plain))
-      return new PostgresConnection(pool, {
-        name,
-        // The server's own limit comes first; this one is for a server that says nothing any more.
-        answerLimit: plain.statementTimeout + 5_000,
-        close: async () => {
-          if (options.pool === undefined) await pool.end()
-        },
-      })
+      const { pool, end } = await usedPool(options, plain)
+      // The server's own limit comes first; this one is for a server that says nothing any more.
+      const answerLimit = plain.statementTimeout + 5_000
+      return new PostgresConnection(pool, { name, answerLimit, end })
     },
   })
 }
 
-async function ownPool(
-  connectionString: string | undefined,
+/** The pool to use, and what ends it: nothing when it is the user's. */
+async function usedPool(
+  { connectionString, pool }: PostgresOptions,
   plain: PostgresPlainOptions,
-): Promise<Pool> {
-  const { Pool: NewPool } = await loadDriver()
-  return new NewPool({
+): Promise<{ readonly pool: PostgresPool; end(): Promise<void> }> {
+  if (pool !== undefined) return { pool, end: async () => {} }
+  const { Pool } = await loadDriver()
+  const own = new Pool({
     ...(connectionString === undefined ? {} : { connectionString }),
     max: plain.poolSize,
     connectionTimeoutMillis: plain.connectTimeout,
@@ -51,4 +50,5 @@ async function ownPool(
     application_name: 'pollux',
     keepAlive: true,
   })
+  return { pool: own, end: () => own.end() }
 }

@@ -1,4 +1,3 @@
-import type { Pool } from 'pg'
 import type { Duration } from '../duration.ts'
 import {
   checkMethods,
@@ -10,6 +9,7 @@ import {
   yesNo,
 } from '../options.ts'
 import { schemaOption } from '../sql/schema-option.ts'
+import type { PostgresPool } from './pool.ts'
 
 /** What `postgres` takes; `docs/postgres.md` describes it with examples. */
 export interface PostgresOptions {
@@ -22,7 +22,7 @@ export interface PostgresOptions {
    * A pool of your own instead, which the store shares and never ends. Its sessions are used as they
    * are: time-outs and poolSize are yours to set.
    */
-  readonly pool?: Pool
+  readonly pool?: PostgresPool
   readonly schema?: string
   readonly migrate?: boolean
   readonly poolSize?: number

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { errorText, PolluxError } from '../errors.ts'
 import type { SqlConnection, SqlRow, SqlSession } from '../sql/sql.ts'
 import { isConnectionLost, isConnectionSpent } from './connection-errors.ts'
-import type { Pool, PoolClient } from './driver.ts'
+import type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
 
 export interface PostgresConnectionOptions {
   /** What errors call the database. */
@@ -10,19 +10,19 @@ export interface PostgresConnectionOptions {
   /** Milliseconds to wait for an answer, after which the connection counts as dead. */
   readonly answerLimit: number
   /** Ends the pool, when it is ours. */
-  close(): Promise<void>
+  end(): Promise<void>
 }
 
 /** The sessions of a pool. */
 export class PostgresConnection implements SqlConnection {
-  readonly #pool: Pool
+  readonly #pool: PostgresPool
   readonly #options: PostgresConnectionOptions
   /** By text. */
   readonly #names = new Map<string, string>()
   /** One for each session that is in use or waited for. */
   readonly #uses = new Set<Promise<void>>()
 
-  constructor(pool: Pool, options: PostgresConnectionOptions) {
+  constructor(pool: PostgresPool, options: PostgresConnectionOptions) {
     this.#pool = pool
     this.#options = options
     // An idle connection that ends has left the pool already; without a listener it would end the
@@ -58,7 +58,7 @@ export class PostgresConnection implements SqlConnection {
     // A pool that is ended forgets those who still wait for a connection.
     await Promise.all(this.#uses)
     this.#pool.off('error', ignore)
-    await this.#options.close()
+    await this.#options.end()
   }
 
   async #withSession(
@@ -84,7 +84,7 @@ export class PostgresConnection implements SqlConnection {
 }
 
 class PostgresSession implements SqlSession {
-  readonly #client: PoolClient
+  readonly #client: PostgresClient
   readonly #options: PostgresConnectionOptions
   readonly #nameOf: (text: string) => string
   readonly #released: () => void
@@ -92,7 +92,7 @@ class PostgresSession implements SqlSession {
   #isReleased = false
 
   constructor(
-    client: PoolClient,
+    client: PostgresClient,
     options: PostgresConnectionOptions,
     nameOf: (text: string) => string,
     released: () => void,
@@ -126,23 +126,16 @@ class PostgresSession implements SqlSession {
     this.#released()
   }
 
-  async #send(statement: Statement): Promise<readonly SqlRow[]> {
+  async #send(statement: PostgresStatement): Promise<readonly SqlRow[]> {
     try {
       const config = { ...statement, query_timeout: this.#options.answerLimit }
-      const { rows } = await this.#client.query<Record<string, unknown>>(config)
+      const { rows } = await this.#client.query(config)
       return rows
     } catch (error) {
       this.#isSpent ||= isConnectionSpent(error)
       throw unreachable(this.#options.name, error)
     }
   }
-}
-
-interface Statement {
-  readonly text: string
-  readonly values?: unknown[]
-  readonly name?: string
-  readonly queryMode?: 'extended'
 }
 
 /** Errors of the connection in our words; others as they are. */
