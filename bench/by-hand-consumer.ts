@@ -18,6 +18,8 @@ export async function joinGroup(group: string, topic: string): Promise<BatchCons
       'bootstrap.servers': brokers.join(','),
       'group.id': group,
       'enable.auto.commit': false,
+      // So that a group whose consumer went without a word can be removed soon.
+      'session.timeout.ms': 6_000,
       'partition.assignment.strategy': 'cooperative-sticky',
       'queued.max.messages.kbytes': 16_384,
       'fetch.max.bytes': 16 * 1024 ** 2,

@@ -43,9 +43,6 @@ export async function removeFromKafka(
 ): Promise<void> {
   const admin = kafkaClient.AdminClient.create({ 'bootstrap.servers': brokers.join(',') })
   try {
-    // A group may be deleted once its members are gone, which the broker may not have noticed yet.
-    for (const group of groups)
-      await eventually(`the group ${group} can be deleted`, () => deleteGroup(admin, group))
     for (const topic of topics) {
       await new Promise<void>((resolve, reject) => {
         admin.deleteTopic(topic, 10_000, (error: unknown) =>
@@ -53,6 +50,9 @@ export async function removeFromKafka(
         )
       })
     }
+    // A group may be deleted once its members are gone, which the broker may not have noticed yet.
+    for (const group of groups)
+      await eventually(`the group ${group} can be deleted`, () => deleteGroup(admin, group))
   } finally {
     admin.disconnect()
   }

@@ -5,10 +5,12 @@
  */
 import { parseArgs } from 'node:util'
 import { compareLoops } from './loops/loops.ts'
+import { compareStores } from './store/store.ts'
 
 const benchmarks: Readonly<Record<string, (rounds: number | undefined) => Promise<void>>> = {
   consume: (rounds = 5) => compareLoops('consume', messages(200_000), rounds),
   relay: (rounds = 5) => compareLoops('relay', messages(200_000), rounds),
+  store: (rounds = 5) => compareStores(messages(200_000), rounds),
 }
 
 const { values, positionals } = parseArgs({
