@@ -13,6 +13,8 @@ export const errorTable = {
   POLLUX_HANDLER_FAILED: 'A handler threw. The partition of the message stops before that message.',
   POLLUX_STATE_UNAVAILABLE:
     'A handler used state where there is none: outside its attempt, or for a message without a key.',
+  POLLUX_TRANSACTION_MISUSED:
+    'A handler used its transaction after its attempt, left a query unfinished, or tried to end it.',
   POLLUX_TOPIC_UNKNOWN: 'A topic that a service reads or writes does not exist on the broker.',
   POLLUX_BROKER_UNREACHABLE: 'The broker did not answer in time.',
   POLLUX_BROKER_REFUSED:
@@ -23,6 +25,7 @@ export const errorTable = {
   POLLUX_OFFSET_RESET: 'A stored position lies outside the log, and the policy is to stop.',
   POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot fix.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
+  POLLUX_MIGRATION_NEEDED: 'The tables of the store are not those that this version needs.',
   POLLUX_FOLDER_LOCKED: 'Another process uses this folder.',
   POLLUX_FOLDER_INVALID: 'A folder holds data that this version of Pollux cannot read.',
   POLLUX_DRIVER_MISSING:

@@ -1,7 +1,7 @@
 import { errorText, PolluxError } from '../errors.ts'
 
-/** The driver: `pg`. */
-export type Driver = typeof import('pg')
+/** The driver: `pg`, as it comes from its CommonJS module. */
+export type Driver = typeof import('pg')['default']
 
 /** Loads the driver. @throws POLLUX_DRIVER_MISSING */
 export async function loadDriver(): Promise<Driver> {

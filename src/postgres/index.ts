@@ -7,6 +7,7 @@ import { place } from './place.ts'
 import type { PostgresPool } from './pool.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 
+export { type PostgresTransaction, postgresTransaction } from '../sql/postgres-transaction.ts'
 export { type PostgresOptions, type PostgresPlainOptions, postgresOptions } from './options.ts'
 export type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
 

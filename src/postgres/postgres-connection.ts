@@ -38,6 +38,10 @@ export class PostgresConnection implements SqlConnection {
     return this.#withSession((session) => session.call(text, params))
   }
 
+  read(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    return this.call(text, params)
+  }
+
   async session(): Promise<SqlSession> {
     const use = Promise.withResolvers<void>()
     this.#uses.add(use.promise)
@@ -117,6 +121,8 @@ class PostgresSession implements SqlSession {
   async run(text: string): Promise<void> {
     await this.#send({ text })
   }
+
+  endSharing(): void {}
 
   release(isBroken: boolean): void {
     if (this.#isReleased) return

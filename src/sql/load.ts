@@ -1,18 +1,18 @@
 import type { Loaded, Mark } from '../ports/store.ts'
 import { byteaArray, int8, readArray, textArray } from './arrays.ts'
 import { readBytes } from './rows.ts'
-import type { Sql } from './sql.ts'
+import type { SqlConnection } from './sql.ts'
 
 /** The state of keys, and which marks are there, in one round trip. */
 export async function load(
-  sql: Sql,
+  connection: SqlConnection,
   schema: string,
   service: string,
   keys: readonly Buffer[],
   marks: readonly Pick<Mark, 'topic' | 'id'>[],
 ): Promise<Loaded> {
   if (keys.length + marks.length === 0) return { states: [], applied: [] }
-  const [row] = await sql.call(`select * from ${schema}.pollux_load_1($1, $2, $3, $4)`, [
+  const [row] = await connection.read(`select * from ${schema}.pollux_load_1($1, $2, $3, $4)`, [
     service,
     byteaArray(keys),
     textArray(marks.map(({ topic }) => topic)),

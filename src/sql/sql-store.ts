@@ -7,6 +7,7 @@ import type {
   Loaded,
   Mark,
   Store,
+  StoreTransaction,
   Unit,
 } from '../ports/store.ts'
 import { acquire } from './acquire.ts'
@@ -14,9 +15,11 @@ import { int4Array, int8Array, textArray } from './arrays.ts'
 import { commit } from './commit.ts'
 import { load } from './load.ts'
 import { migrate } from './migrate.ts'
+import { postgresTransaction } from './postgres-transaction.ts'
 import { readInteger } from './rows.ts'
 import type { SqlConnection } from './sql.ts'
 import { storeError } from './sql-errors.ts'
+import { beginTransaction } from './sql-transaction.ts'
 
 export interface SqlStoreOptions {
   readonly name: string
@@ -38,6 +41,13 @@ export class SqlStore implements Store {
   #opening: Promise<SqlConnection> | undefined
   #connection: SqlConnection | undefined
   #closing: Promise<void> | undefined
+  readonly transactions = {
+    capability: postgresTransaction.name,
+    begin: (): Promise<StoreTransaction> =>
+      this.#use((connection) =>
+        beginTransaction(connection, { name: this.name, schema: this.#schema }),
+      ),
+  }
   /** By service: the block where the next slice of marks begins. */
   readonly #forgotten = new Map<string, string>()
 

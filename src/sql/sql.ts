@@ -20,12 +20,20 @@ export interface Sql {
 export interface SqlSession extends Sql {
   /** Statements without parameters, separated by semicolons, in one round trip. */
   run(text: string): Promise<void>
+  /** From now on, the session's reads are nobody else's either. */
+  endSharing(): void
   /** Ends the use; `isBroken` ends the session itself. Idempotent. */
   release(isBroken: boolean): void
 }
 
 /** A connection, or a pool. Safe for several calls at once. */
 export interface SqlConnection extends Sql {
-  session(): Promise<SqlSession>
+  /**
+   * A call that writes nothing. Where there is one session alone, whoever has it may be waiting for
+   * just this: it is made between their statements.
+   */
+  read(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]>
+  /** With `sharesReads`, until `endSharing` nothing may be written that others' reads must not see. */
+  session(options?: { readonly sharesReads: boolean }): Promise<SqlSession>
   close(): Promise<void>
 }

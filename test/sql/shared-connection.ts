@@ -5,7 +5,8 @@ export function sharedConnection(connection: SqlConnection): SqlConnection {
   return {
     query: (text, params) => connection.query(text, params),
     call: (text, params) => connection.call(text, params),
-    session: () => connection.session(),
+    read: (text, params) => connection.read(text, params),
+    session: (options) => connection.session(options),
     close: async () => {},
   }
 }

@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PGlite } from '@electric-sql/pglite'
 import { errorText, PolluxError } from '../../errors.ts'
 import { readInteger } from '../../sql/rows.ts'
 import type { SqlConnection, SqlRow, SqlSession } from '../../sql/sql.ts'
+import { sqlState } from '../../sql/sql-errors.ts'
 import { type FolderLock, lockFolder } from '../folder-lock.ts'
 
 /** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
@@ -99,9 +101,11 @@ const logLimit = 64 * 1024 ** 2
 /** About what a statement adds to the log beside its parameters. */
 const statementBytes = 16 * 1024
 
+const inFailedTransaction = '25P02'
+
 /**
  * PGlite is one PostgreSQL session. Whoever uses it holds it: one statement, or a transaction, at a
- * time, and the others wait.
+ * time, and the others wait. PGlite itself takes one statement at a time, so reads may come between.
  */
 class PgliteConnection implements SqlConnection {
   readonly #database: PGlite
@@ -109,7 +113,9 @@ class PgliteConnection implements SqlConnection {
   /** Bytes that statements may have added to the log since it was looked at. */
   #unseen = 0
   /** Settles when the last of those who wait has had its turn. */
-  #turns: Promise<unknown> = Promise.resolve()
+  #turns: Promise<void> = Promise.resolve()
+  /** While a session is nobody else's, not even for reads: settles when that ends. */
+  #exclusive: Promise<void> | undefined
 
   constructor(database: PGlite, lock?: FolderLock) {
     this.#database = database
@@ -117,11 +123,11 @@ class PgliteConnection implements SqlConnection {
   }
 
   async query(text: string, params: readonly unknown[] = []): Promise<readonly SqlRow[]> {
-    const session = await this.session()
+    const end = await this.#turn()
     try {
-      return await session.query(text, params)
+      return await this.#run(text, params)
     } finally {
-      session.release(false)
+      end()
     }
   }
 
@@ -129,10 +135,46 @@ class PgliteConnection implements SqlConnection {
     return this.query(text, params)
   }
 
-  async session(): Promise<SqlSession> {
+  async read(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
+    for (;;) {
+      while (this.#exclusive !== undefined) await this.#exclusive
+      try {
+        return await this.#run(text, params)
+      } catch (error) {
+        // A statement of the session has failed, which takes that back next.
+        if (sqlState(error) !== inFailedTransaction) throw error
+        await nextTurn()
+      }
+    }
+  }
+
+  async session({ sharesReads } = { sharesReads: false }): Promise<SqlSession> {
+    const end = await this.#turn()
+    const exclusion = Promise.withResolvers<void>()
+    const exclude = (): void => {
+      this.#exclusive = exclusion.promise
+    }
+    if (!sharesReads) exclude()
+    return {
+      query: (text, params = []) => this.#run(text, params),
+      call: (text, params) => this.#run(text, params),
+      run: async (text) => {
+        await this.#database.exec(text)
+      },
+      endSharing: exclude,
+      release: () => {
+        if (this.#exclusive === exclusion.promise) this.#exclusive = undefined
+        exclusion.resolve()
+        end()
+      },
+    }
+  }
+
+  /** Waits for those who came before. Gives what ends the turn. */
+  async #turn(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = this.#turns
-    this.#turns = before.then(() => promise)
+    this.#turns = promise
     await before
     try {
       // Before the first statement, so that a failure means that nothing was done.
@@ -141,14 +183,7 @@ class PgliteConnection implements SqlConnection {
       resolve()
       throw error
     }
-    return {
-      query: (text, params = []) => this.#run(text, params),
-      call: (text, params) => this.#run(text, params),
-      run: async (text) => {
-        await this.#database.exec(text)
-      },
-      release: () => resolve(),
-    }
+    return resolve
   }
 
   async close(): Promise<void> {
