@@ -4,18 +4,22 @@
  *   npm run bench -- [consume] [relay] [store] [latency] [pglite] [--rounds 5]        N=200000 messages
  */
 import { parseArgs } from 'node:util'
+import { compareLatencies } from './latency/latency.ts'
 import { compareLoops } from './loops/loops.ts'
+import { comparePglite } from './pglite/pglite.ts'
 import { compareStores } from './store/store.ts'
 
 const benchmarks: Readonly<Record<string, (rounds: number | undefined) => Promise<void>>> = {
   consume: (rounds = 5) => compareLoops('consume', messages(200_000), rounds),
   relay: (rounds = 5) => compareLoops('relay', messages(200_000), rounds),
   store: (rounds = 5) => compareStores(messages(200_000), rounds),
+  latency: (rounds = 1) => compareLatencies(Number(values.seconds), rounds),
+  pglite: (rounds = 3) => comparePglite(messages(50_000), rounds),
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string' } },
+  options: { rounds: { type: 'string' }, seconds: { type: 'string', default: '20' } },
 })
 const names = positionals.length === 0 ? ['consume', 'relay'] : positionals
 const unknown = names.filter((name) => !Object.hasOwn(benchmarks, name))

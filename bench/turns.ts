@@ -19,8 +19,16 @@ export async function takeTurns<Name extends string, Result>(
   return results
 }
 
-/** Runs a contestant in a process of its own. It is told its task, and writes its result. */
-export function runContestant<Result>(script: URL, task: object): Promise<Result> {
+/** A contestant at work in a process of its own. */
+export interface RunningContestant<Result> {
+  /** What it writes before it ends; rejects when it fails. */
+  readonly result: Promise<Result>
+  /** Asks it to end. */
+  stop(): void
+}
+
+/** Starts a contestant and tells it its task. */
+export function startContestant<Result>(script: URL, task: object): RunningContestant<Result> {
   const child = spawn(process.execPath, [script.pathname, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 120_000,
@@ -29,12 +37,18 @@ export function runContestant<Result>(script: URL, task: object): Promise<Result
   })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  return new Promise((resolve, reject) => {
+  const result = new Promise<Result>((resolve, reject) => {
     child.on('close', (code) => {
       if (code === 0) resolve(JSON.parse(output) as Result)
       else reject(new Error(`${script.pathname} ended with ${code}: ${output}`))
     })
   })
+  return { result, stop: () => void child.kill() }
+}
+
+/** Runs a contestant to its end. */
+export function runContestant<Result>(script: URL, task: object): Promise<Result> {
+  return startContestant<Result>(script, task).result
 }
 
 /** What this process, a contestant, is told. */

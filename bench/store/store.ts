@@ -1,25 +1,16 @@
-import { randomUUID } from 'node:crypto'
-import type { OutgoingRecord } from '../../src/ports/broker.ts'
+import type { Publishing } from '../event-service.ts'
+import { distinctKeys, eventRecord } from '../events.ts'
 import { fill, makeTopics, removeFromKafka } from '../kafka-topics.ts'
 import type { Figures } from '../meter.ts'
 import { median, medianRatio, printTable } from '../table.ts'
 import { runContestant, takeTurns } from '../turns.ts'
-import { record } from '../workload.ts'
 import { checkpoint, countRows, rowsWritten, withSchema } from './database.ts'
 import type { StatementFigures } from './statement-watch.ts'
-import type { Publish, StoreTask } from './task.ts'
-
-export const distinctKeys = 20_000
-
-/** A record of the input: with an id, as a producer that wants its duplicates dropped writes it. */
-export function eventRecord(topic: string, index: number): OutgoingRecord {
-  const id = { name: 'id', value: Buffer.from(randomUUID()) }
-  return { ...record(topic, index, distinctKeys), headers: [id] }
-}
+import type { StoreTask } from './task.ts'
 
 interface Contestant {
   readonly script: string
-  readonly publish?: Publish
+  readonly publish?: Publishing
   /** How many of the messages it is given: a slow one would keep the others waiting. */
   readonly share?: number
   /** Where it keeps marks and state. */
@@ -70,7 +61,7 @@ function measure(
       ...common,
       messages,
       schema,
-      ...(publish === undefined ? {} : { publish }),
+      publish,
     }
     await database.query(`create schema ${schema}`)
     await checkpoint(database)

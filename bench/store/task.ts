@@ -1,5 +1,4 @@
-/** How outputs are published; undefined: there are none. */
-export type Publish = 'outbox' | 'direct'
+import type { Publishing } from '../event-service.ts'
 
 /** What a contestant is told. */
 export interface StoreTask {
@@ -9,7 +8,7 @@ export interface StoreTask {
   readonly output: string
   /** How many to handle; at least as many lie in the input. */
   readonly messages: number
-  /** The schema for the tables. It is there for hand-written ones; Pollux makes its own. */
+  /** The schema for the tables. Empty. */
   readonly schema: string
-  readonly publish?: Publish
+  readonly publish: Publishing
 }
