@@ -1,11 +1,14 @@
+export type { Capability } from './capability.ts'
 export { defineConfig, type PolluxConfig } from './cli/config.ts'
 export { bytes } from './codecs/bytes.ts'
 export { type Codec, nullable } from './codecs/codec.ts'
 export { type JsonOptions, json } from './codecs/json.ts'
 export { text } from './codecs/text.ts'
 export type { Duration } from './duration.ts'
-export type { Runtime, StopReport } from './engine/runtime.ts'
+export type { ServiceCounts } from './engine/counts.ts'
+export type { Readiness, Runtime, StopReport } from './engine/runtime.ts'
 export { type ErrorCode, PolluxError } from './errors.ts'
+export type { Idempotency } from './idempotency.ts'
 export type { Header, Headers, Message, RawMessage } from './message.ts'
 export type { Broker } from './ports/broker.ts'
 export type { Clock } from './ports/clock.ts'
@@ -17,6 +20,7 @@ export {
   defineService,
   type HandlerContext,
   type Order,
+  type Publish,
   type Service,
   type ServiceDefinition,
   type State,

@@ -51,7 +51,7 @@ export async function run(
     ...rest
   } = options
   const problems = new Problems()
-  checkServices(list, store, problems)
+  checkServices(list, options, problems)
   checkParts(options, problems)
   const settings = readOptions(runtimeOptions, rest, problems, partNames)
   if (settings.stopTimeout <= settings.drainTimeout) {
@@ -72,7 +72,7 @@ export async function run(
 const partNames = ['broker', 'store', 'logger', 'signals', 'signal', 'clock']
 
 const brokerMethods = ['connect', 'join', 'producer', 'reader', 'close']
-const storeMethods = ['open', 'acquire', 'load', 'commit', 'close']
+const storeMethods = ['open', 'acquire', 'load', 'commit', 'acknowledge', 'close']
 const loggerMethods = ['debug', 'info', 'warn', 'error']
 const clockMethods = ['now', 'after', 'random']
 
@@ -95,7 +95,7 @@ function checkParts(
 
 function checkServices(
   services: readonly Service[],
-  store: Store | undefined,
+  { broker, store }: RunOptions,
   problems: Problems,
 ): void {
   if (services.length === 0) problems.add('services: expected at least one, found none')
@@ -107,11 +107,25 @@ function checkServices(
     }
     if (names.has(service.name)) problems.add(`services: '${service.name}' is there twice`)
     names.add(service.name)
-    if (service.state !== undefined && store === undefined) {
+    if (service.needsStore && store === undefined) {
       problems.add(
-        `store: expected one, such as pgliteStore({ folder }) of pollux/embedded, as the service '${service.name}' declares state; found none`,
+        `store: expected one, such as pgliteStore({ folder }) of pollux/embedded or postgres({ connectionString }) of pollux/postgres, as the service '${service.name}' keeps something in it; found none`,
       )
-    }
+    } else if (store !== undefined) checkCapabilities(service, store, problems)
+    if (service.options.publish === 'transaction' && broker?.transactionalProducer === undefined)
+      problems.add(
+        `broker: expected one with transactions, as the service '${service.name}' publishes by them; found ${shown(broker?.name)}`,
+      )
+  }
+}
+
+function checkCapabilities({ name, uses }: Service, store: Store, problems: Problems): void {
+  const offered = store.transactions?.capability
+  for (const [as, asked] of Object.entries(uses)) {
+    if (asked.name === offered) continue
+    problems.add(
+      `store: expected one that gives ${asked.name}, which the service '${name}' uses as '${as}'; found ${store.name}, which gives ${offered ?? 'none'}`,
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AssignedPartition, GroupListener, Position, TopicPartition } from '../ports/broker.ts'
 import type { Logger } from '../ports/logger.ts'
-import type { LedgerRow } from '../ports/store.ts'
+import type { LedgerRow, StoredOutputs } from '../ports/store.ts'
 import type { Service } from '../service.ts'
 import { Partition } from './partition.ts'
 
@@ -10,7 +10,8 @@ export interface AssignmentHooks {
   readonly acquire:
     | ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>)
     | undefined
-  added(partition: Partition): void
+  /** @param left what earlier units stored and nobody has acknowledged, oldest first */
+  added(partition: Partition, left: readonly StoredOutputs[]): void
   /** Finishes what is in work and commits it, within its time limit. */
   drain(partitions: readonly Partition[]): Promise<void>
   /** Already ended. */
@@ -29,6 +30,8 @@ export class Assignment implements GroupListener {
   readonly #restarting = new Set<string>()
   /** The partitions that are ours now. */
   all: readonly Partition[] = []
+  /** By name, for the ids of outputs; a store's ledger knows better. */
+  topicIds: ReadonlyMap<string, string> = new Map()
 
   constructor(service: Service, hooks: AssignmentHooks, logger: Logger) {
     this.#service = service
@@ -44,11 +47,7 @@ export class Assignment implements GroupListener {
       const ledger = await this.#hooks.acquire?.(assigned)
       const partitions = assigned.map((partition, index) => this.#add(partition, ledger?.[index]))
       this.#logger.info({ partitions: partitions.map(String) }, 'partitions assigned')
-      return partitions.map(({ topic, partition, durable }) => ({
-        topic,
-        partition,
-        offset: durable,
-      }))
+      return partitions.map(({ topic, partition, done }) => ({ topic, partition, offset: done }))
     } catch (error) {
       this.#hooks.broken(error)
       return []
@@ -89,8 +88,8 @@ export class Assignment implements GroupListener {
     const again = ours.filter(({ failure }) => failure === undefined)
     for (const partition of again) this.#restarting.add(String(partition))
     const ledger = (await this.#hooks.acquire?.(again)) ?? []
-    const assigned = again.map(({ topic, partition, committed, durable }, index) => {
-      return { topic, partition, committed, start: ledger[index]?.next ?? durable }
+    const assigned = again.map(({ topic, partition, committed, done }, index) => {
+      return { topic, partition, committed, start: ledger[index]?.next ?? done }
     })
     await seek(assigned.map(({ topic, partition, start }) => ({ topic, partition, offset: start })))
     again.forEach((partition, index) => {
@@ -110,12 +109,13 @@ export class Assignment implements GroupListener {
       // The ledger is the truth and the group's offset a report of it: they differ after a crash between the two.
       ledger?.next ?? assigned.start,
       assigned.committed,
+      this.topicIds.get(assigned.topic) ?? '',
       ledger,
     )
     const partitions = this.#partitions.get(assigned.topic) ?? new Map<number, Partition>()
     this.#partitions.set(assigned.topic, partitions.set(assigned.partition, partition))
     this.all = [...this.all, partition]
-    this.#hooks.added(partition)
+    this.#hooks.added(partition, ledger?.unpublished ?? [])
     return partition
   }
 

@@ -3,7 +3,7 @@ import type { RawMessage } from '../message.ts'
 import type { GroupMember } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import { isInRanges } from './offsets.ts'
-import { type Partition, Work } from './partition.ts'
+import type { Partition, Work } from './partition.ts'
 
 // More in one go gives the binding and the engine nothing, but delays whatever else waits for the event loop.
 const largestPoll = 500
@@ -25,6 +25,7 @@ export class Fetcher {
   readonly #member: GroupMember
   readonly #partitions: () => Iterable<Partition>
   readonly #find: (topic: string, partition: number) => Partition | undefined
+  readonly #take: (raw: RawMessage, partition: Partition) => Work
   readonly #accepted: () => void
   readonly #bounds: { readonly messages: number; readonly bytes: number }
   readonly #clock: Clock
@@ -40,6 +41,8 @@ export class Fetcher {
     readonly member: GroupMember
     readonly partitions: () => Iterable<Partition>
     readonly find: (topic: string, partition: number) => Partition | undefined
+    /** Makes the work of a record. */
+    readonly take: (raw: RawMessage, partition: Partition) => Work
     /** Called after each poll that brought something. */
     readonly accepted: () => void
     readonly bounds: { readonly messages: number; readonly bytes: number }
@@ -48,6 +51,7 @@ export class Fetcher {
     this.#member = parts.member
     this.#partitions = parts.partitions
     this.#find = parts.find
+    this.#take = parts.take
     this.#accepted = parts.accepted
     this.#bounds = parts.bounds
     this.#clock = parts.clock
@@ -116,11 +120,12 @@ export class Fetcher {
 
   #acceptOne(raw: RawMessage, partition: Partition): number {
     if (raw.offset < partition.tracker.end) throw outOfOrder(raw, partition)
-    const work = new Work(raw, partition)
-    if (partition.settledBefore.length > 0 && isInRanges(raw.offset, partition.settledBefore)) {
-      partition.tracker.settle(work.place)
+    const { tracker, settledBefore } = partition
+    if (settledBefore.length > 0 && isInRanges(raw.offset, settledBefore)) {
+      tracker.settle(tracker.add(raw.offset))
       return 0
     }
+    const work = this.#take(raw, partition)
     partition.queue.push(work)
     partition.buffered += 1
     partition.bufferedBytes += work.bytes

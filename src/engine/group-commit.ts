@@ -1,11 +1,11 @@
-import type { LedgerChange, StateChange, Store } from '../ports/store.ts'
-import type { Cell, Partition, Work } from './partition.ts'
-import type { StateCells } from './state-cells.ts'
+import type { CommitResult, Store, Unit } from '../ports/store.ts'
+import type { Partition, Work } from './partition.ts'
+import { type BuiltUnit, buildUnit, bytesOf, type UnitPart } from './unit.ts'
 
 /** What becomes of finished work. None may throw. */
 export interface Commits {
-  /** Its effects are durable. */
-  settled(work: Work): void
+  /** The effects of these messages of one partition are durable. */
+  stored(part: UnitPart): void
   /** It was dropped before its effects were stored; nothing built on its change may be stored either. */
   dropped(work: Work): void
   /** Somebody else has moved what this work was built on: these partitions have to start anew from their ledger. */
@@ -16,6 +16,19 @@ export interface Commits {
 
 // More does not get faster, and holds the first message's commit back.
 const largestUnit = 1_000
+// Of outputs that are stored with it.
+const largestUnitBytes = 4 * 1024 ** 2
+
+export interface GroupCommitParts {
+  readonly service: string
+  /** `Store.commit`, repeated while the store cannot be reached. */
+  readonly commit: Store['commit']
+  /** Outputs are stored in the unit, to be published after it. */
+  readonly storesOutputs: boolean
+  /** Resolves when so little is stored and not published that more may be added. */
+  room(): Promise<void> | undefined
+  readonly commits: Commits
+}
 
 /**
  * Stores the effects of finished messages. One transaction is under way at a time and takes all that has finished
@@ -23,24 +36,12 @@ const largestUnit = 1_000
  * load, and nothing to tune.
  */
 export class GroupCommit {
-  readonly #service: string
-  readonly #commit: Store['commit']
-  readonly #cells: StateCells
-  readonly #commits: Commits
+  readonly #parts: GroupCommitParts
   #finished: Work[] = []
   #isCommitting = false
 
-  constructor(parts: {
-    readonly service: string
-    /** `Store.commit`, repeated while the store cannot be reached. */
-    readonly commit: Store['commit']
-    readonly cells: StateCells
-    readonly commits: Commits
-  }) {
-    this.#service = parts.service
-    this.#commit = parts.commit
-    this.#cells = parts.cells
-    this.#commits = parts.commits
+  constructor(parts: GroupCommitParts) {
+    this.#parts = parts
   }
 
   add(work: Work): void {
@@ -51,42 +52,61 @@ export class GroupCommit {
   }
 
   async #commitAll(): Promise<void> {
+    const { room, commit, commits } = this.#parts
     try {
-      while (this.#finished.length > 0)
-        await this.#commitUnit(this.#finished.splice(0, largestUnit))
+      while (this.#finished.length > 0) {
+        const waiting = room()
+        if (waiting !== undefined) await waiting
+        await this.commit(this.#next(), commit)
+      }
       this.#isCommitting = false
     } catch (error) {
-      this.#commits.broken(error)
+      commits.broken(error)
     }
   }
 
-  async #commitUnit(finished: readonly Work[]): Promise<void> {
+  #next(): Work[] {
+    let length = 0
+    let bytes = 0
+    while (length < this.#finished.length && length < largestUnit && bytes < largestUnitBytes) {
+      if (this.#parts.storesOutputs) bytes += bytesOf(this.#finished[length]?.outputs ?? [])
+      length += 1
+    }
+    return this.#finished.splice(0, length)
+  }
+
+  /** One unit, by `commit`. Rejects only when the store does. */
+  async commit(
+    finished: readonly Work[],
+    commit: (unit: Unit) => Promise<CommitResult>,
+  ): Promise<void> {
+    const { service, storesOutputs, commits } = this.#parts
     const works = await this.#sound(finished)
     if (works.length === 0) return
-    for (const work of works) work.partition.tracker.settle(work.place)
-    const partitions = [...new Set(works.map(({ partition }) => partition))]
-    const latest = latestChanges(works)
-    const ledger = partitions.map(ledgerChange)
-    const result = await this.#commit({
-      service: this.#service,
-      states: latest.map(stateChange),
-      ledger,
+    const built = buildUnit(service, works, storesOutputs)
+    const result = await commit(built.unit)
+    if (result.outcome === 'committed') return this.#advance(built, result.versions)
+    for (const work of works) commits.dropped(work)
+    await commits.overtaken(
+      built.parts.map(({ partition }) => partition),
+      result.outcome === 'fenced',
+    )
+  }
+
+  #advance({ unit, parts, cells }: BuiltUnit, versions: readonly number[]): void {
+    cells.forEach((cell, index) => {
+      cell.version = versions[index] ?? cell.version
     })
-    if (result.outcome !== 'committed') {
-      for (const work of works) this.#commits.dropped(work)
-      await this.#commits.overtaken(partitions, result.outcome === 'fenced')
-      return
-    }
-    latest.forEach(({ cell }, index) => {
-      cell.version = result.versions[index] ?? cell.version
+    parts.forEach(({ partition }, index) => {
+      // There is one for each part, or none at all without fencing.
+      const change = unit.ledger[index]
+      partition.done = change?.next ?? partition.tracker.position
+      if (change === undefined) return
+      partition.unit += 1
+      // Meanwhile more may have been acknowledged, which the store does not know yet.
+      if (partition.acknowledged === change.acknowledged) partition.acknowledged = undefined
     })
-    partitions.forEach((partition, index) => {
-      partition.durable = ledger[index]?.next ?? partition.durable
-    })
-    for (const work of works) {
-      if (work.change !== undefined) this.#cells.release(work.change.cell)
-      this.#commits.settled(work)
-    }
+    for (const part of parts) this.#parts.commits.stored(part)
   }
 
   /**
@@ -99,38 +119,15 @@ export class GroupCommit {
       const unsound = new Set(sound.filter((work) => !isSound(work)))
       if (unsound.size === 0) return sound
       sound = sound.filter((work) => !unsound.has(work))
-      for (const work of unsound) this.#commits.dropped(work)
+      for (const work of unsound) this.#parts.commits.dropped(work)
       const partitions = new Set(
         [...unsound].map(({ partition }) => partition).filter(({ hasEnded }) => !hasEnded),
       )
-      if (partitions.size > 0) await this.#commits.overtaken([...partitions], false)
+      if (partitions.size > 0) await this.#parts.commits.overtaken([...partitions], false)
     }
   }
 }
 
-function isSound({ partition, cell }: Work): boolean {
-  return !partition.hasEnded && cell?.isInvalid !== true
-}
-
-type Change = NonNullable<Work['change']>
-
-/** The last change of each key: later ones were built on earlier ones. */
-function latestChanges(works: readonly Work[]): Change[] {
-  const latest = new Map<Cell, Change>()
-  for (const { change } of works) if (change !== undefined) latest.set(change.cell, change)
-  return [...latest.values()]
-}
-
-function stateChange({ cell, value }: Change): StateChange {
-  return { key: cell.key, value, version: cell.version }
-}
-
-function ledgerChange({ topic, partition, epoch, tracker }: Partition): LedgerChange {
-  return {
-    topic,
-    partition,
-    epoch: epoch ?? 0,
-    next: tracker.position,
-    settled: tracker.settledAbove(),
-  }
+function isSound({ partition, effects }: Work): boolean {
+  return !partition.hasEnded && effects?.cell?.isInvalid !== true
 }

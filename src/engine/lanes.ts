@@ -49,7 +49,10 @@ export class Lanes {
       partition.blocked -= 1
       return released
     }
-    for (let work = partition.queue.shift(); work !== undefined; work = partition.queue.shift()) {
+    for (let work = partition.queue.first; work !== undefined; work = partition.queue.first) {
+      // What the store knows of it is being read; later ones wait with it, or they would overtake.
+      if (work.effects?.isLoaded === false) return undefined
+      partition.queue.shift()
       if (!this.#mustWait(work)) return work
     }
     return undefined
@@ -58,6 +61,7 @@ export class Lanes {
   #passOver({ released }: Partition): void {
     for (let work = released.shift(); work !== undefined; work = released.shift()) {
       work.partition.blocked -= 1
+      work.partition.forgotten(work)
       this.leave(work)
     }
   }
@@ -72,6 +76,17 @@ export class Lanes {
     lane.waiting.push(work)
     work.partition.blocked += 1
     return true
+  }
+
+  /** Takes back a message that `next` gave and that cannot start yet. It keeps its place: later ones of its lane wait. */
+  hold(work: Work): void {
+    this.enter(work)
+    work.partition.blocked += 1
+  }
+
+  /** A message that was held may start. */
+  resume(work: Work): void {
+    work.partition.released.push(work)
   }
 
   /** Holds up later messages of the lane until `leave`. To be called for a message whose handler has not returned. */
@@ -90,6 +105,7 @@ export class Lanes {
     for (let next = lane.waiting?.shift(); next !== undefined; next = lane.waiting?.shift()) {
       if (next.partition.isClosed) {
         next.partition.blocked -= 1
+        next.partition.forgotten(next)
         continue
       }
       next.lane = lane

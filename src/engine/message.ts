@@ -104,7 +104,7 @@ class DecodedMessage implements Message {
 }
 
 /** What `Message.id` says. */
-export function identityOf(raw: RawMessage): string {
+function identityOf(raw: RawMessage): string {
   if (raw.headers.length === 0) return positionOf(raw)
   const headers = new RecordHeaders(raw.headers)
   const own = headers.get('id')
@@ -113,6 +113,23 @@ export function identityOf(raw: RawMessage): string {
   if (event) return `${headers.get('ce_source') ?? ''}/${event}`
   return positionOf(raw)
 }
+
+/**
+ * What a record's headers say of its event's id: `id`, else CloudEvents' source and id; undefined when there is none or
+ * an empty one. NUL stands between the two parts, as a slash may be part of both.
+ */
+export function eventIdOf({ headers: list }: RawMessage): Buffer | undefined {
+  if (list.length === 0) return undefined
+  const headers = new RecordHeaders(list)
+  const own = headers.bytes('id')
+  if (own && own.length > 0) return Buffer.from(own)
+  const event = headers.bytes('ce_id')
+  if (!event || event.length === 0) return undefined
+  return Buffer.concat([headers.bytes('ce_source') ?? empty, separator, event])
+}
+
+const empty = Buffer.alloc(0)
+const separator = Buffer.alloc(1)
 
 class RecordHeaders implements Headers {
   readonly #list: readonly Header[]

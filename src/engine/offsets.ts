@@ -60,6 +60,11 @@ export class OffsetTracker {
     )
   }
 
+  /** The place of the first record that is not settled, or of the next one to come. */
+  get firstOpen(): number {
+    return this.#base + this.#head
+  }
+
   /** The lowest offset that may come next. */
   get end(): number {
     return this.#end

@@ -1,11 +1,11 @@
-import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { errorText, PolluxError, shown } from '../errors.ts'
-import type { Header, RawMessage } from '../message.ts'
+import type { Header } from '../message.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
 import type { Service } from '../service.ts'
 import type { AnyTopic, OutputHeaders, OutputMessage } from '../topic.ts'
-import { identityOf } from './message.ts'
+import { inputIdentity } from './identity.ts'
+import type { Work } from './partition.ts'
 
 const none: readonly OutgoingRecord[] = []
 
@@ -15,13 +15,15 @@ const none: readonly OutgoingRecord[] = []
  */
 export function encodeOutputs(
   service: Service,
-  input: RawMessage,
+  work: Work,
   returned: unknown,
 ): readonly OutgoingRecord[] {
   if (returned === undefined || returned === null) return none
   const outputs = (Array.isArray(returned) ? returned : [returned]) as OutputMessage[]
   if (outputs.length === 0) return none
-  const identity = `${service.name}:${short(identityOf(input))}`
+  const isDirect = service.options.publish === 'direct'
+  const goesByEvents = isDirect || service.idempotency?.by === 'event-id'
+  const identity = `${service.name}:${inputIdentity(work, goesByEvents)}`
   return outputs.map((output, index) => encodeOutput(service, identity, output, index))
 }
 
@@ -35,7 +37,9 @@ function encodeOutput(
   const record = encodeRecord(output)
   const { headers } = record
   if (headers.length === 0 || !headers.some(({ name }) => name === 'id')) {
-    headers.push({ name: 'id', value: Buffer.from(outputId(identity, index, record)) })
+    const id = `${identity}:${record.topic}:${index}`
+    const isDirect = service.options.publish === 'direct'
+    headers.push({ name: 'id', value: Buffer.from(isDirect ? `${id}:${digestOf(record)}` : id) })
   }
   return record
 }
@@ -136,19 +140,13 @@ function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {
 
 /**
  * The id of an output follows from its input, so that an output that is sent again carries the same one and a reader
- * can drop it: `service:input:topic:index:content`. As a handler that runs again may come to another result, the
- * content is part of it: one id never names two contents.
+ * can drop it: `service:input:topic:index`. Where outputs are published before the effects are stored, a handler may run
+ * again and come to another result: then the content is part of the id, as one id never names two contents.
  */
-function outputId(identity: string, index: number, { topic, key, value }: OutgoingRecord): string {
-  const content = key === null ? crcOf(value, 1) : crcOf(value, crc32(key))
-  return `${identity}:${topic}:${index}:${content.toString(36)}`
+function digestOf({ key, value }: OutgoingRecord): string {
+  return (key === null ? crcOf(value, 1) : crcOf(value, crc32(key))).toString(36)
 }
 
 function crcOf(value: Buffer | null, start: number): number {
   return value === null ? start ^ 1 : crc32(value, start)
-}
-
-/** Inputs made by another service have ids like these themselves: they would grow with each service on the way. */
-function short(identity: string): string {
-  return identity.length <= 64 ? identity : hash('sha256', identity, 'base64url').slice(0, 27)
 }

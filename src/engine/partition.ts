@@ -1,4 +1,5 @@
-import type { Header, RawMessage } from '../message.ts'
+import type { Header, Message, RawMessage } from '../message.ts'
+import type { OutgoingRecord } from '../ports/broker.ts'
 import type { LedgerRow, OffsetRange } from '../ports/store.ts'
 import type { AnyTopic } from '../topic.ts'
 import { OffsetTracker } from './offsets.ts'
@@ -17,13 +18,40 @@ export interface Cell {
   readonly key: Buffer
   /** With the changes of all handlers that have finished, committed or not. */
   value: Buffer | null
+  /** The newest event applied to it; see `version-guard.ts`. */
+  guard: string | null
   /** The version in the store. */
   version: number
-  /** Attempts that hold it or wait for it, and changes not committed yet. It is forgotten at zero. */
+  /** Messages that were loaded with it and are not settled yet. It is forgotten at zero. */
   users: number
   /** Built on work that was dropped: what was made of it must not be committed. */
   isInvalid: boolean
 }
+
+/** What a message is to the store, and what its handler makes of it. */
+export class Effects {
+  /** What the store knows of it was read; it is not started before. */
+  isLoaded = false
+  /** Its event's id, where the service goes by ids and the event has one. */
+  mark: Buffer | undefined
+  /** Its event had its effect already. */
+  isApplied = false
+  /** Its key's state. */
+  cell: Cell | undefined
+  /** What its handler made of the cell; undefined when it changed nothing. */
+  change: { readonly value: Buffer | null; readonly guard: string | null } | undefined
+  /** Decoded before its turn, as its id is a function of it. */
+  message: Message | undefined
+  /** Why it cannot be handled, as its id could not be told. */
+  trouble: unknown
+
+  /** A message whose cell was invalidated has to be loaded again. */
+  get isReady(): boolean {
+    return this.isLoaded && this.cell?.isInvalid !== true
+  }
+}
+
+const none: readonly OutgoingRecord[] = []
 
 /** One fetched message on its way through the engine. */
 export class Work {
@@ -32,22 +60,23 @@ export class Work {
   readonly bytes: number
   /** Its place in the partition's tracker. */
   readonly place: number
+  /** Undefined when the service uses no store. */
+  readonly effects: Effects | undefined
   /** What `lanes.ts` orders it by, once it was asked for. */
   laneKey: unknown
   /** Its place in the order of its key, once it has taken one. */
   lane: Lane | undefined
-  /** Its key's state, when its handler used it: what was read there must not be dropped before this is stored. */
-  cell: Cell | undefined
-  /** What its handler made of its key's state; undefined when it changed nothing. */
-  change: { readonly cell: Cell; readonly value: Buffer | null } | undefined
+  /** What its handler returned. */
+  outputs: readonly OutgoingRecord[] = none
   #raw: RawMessage | undefined
 
-  constructor(raw: RawMessage, partition: Partition) {
+  constructor(raw: RawMessage, partition: Partition, effects?: Effects) {
     this.#raw = raw
     this.partition = partition
     this.offset = raw.offset
     this.bytes = sizeOf(raw)
     this.place = partition.tracker.add(raw.offset)
+    this.effects = effects
   }
 
   /** The record, as long as its handler has not ended. */
@@ -62,11 +91,24 @@ export class Work {
    */
   letGoOfBytes(): void {
     this.#raw = undefined
+    if (this.effects !== undefined) this.effects.message = undefined
   }
 
   toString(): string {
     return `${this.partition}/${this.offset}`
   }
+}
+
+/** Outputs of one unit that are stored and not acknowledged yet. */
+export interface StoredBatch {
+  readonly partition: Partition
+  readonly unit: number
+  readonly outputs: readonly OutgoingRecord[]
+  /** Whose outputs they are; none when a previous owner left them. */
+  readonly works: readonly Work[]
+  /** The lowest offset among them: the group's position does not pass it before they are acknowledged. */
+  readonly lowest: number
+  readonly bytes: number
 }
 
 // Node's own cost of the objects around a record's bytes, roughly.
@@ -98,8 +140,16 @@ export class Partition {
   readonly lanes: Map<unknown, Lane> = new Map()
   /** Fetched, not started. */
   readonly queue: Queue<Work> = new Queue()
+  /** Tells it from partitions of other topics, those of the same name included. */
+  readonly identity: string
   /** The store's fence; undefined without a store. */
   readonly epoch: number | undefined
+  /** The number of the last unit that changed its row in the ledger. */
+  unit: number
+  /** Stored and not acknowledged, oldest first. */
+  readonly unpublished: StoredBatch[] = []
+  /** Outputs of this unit and of all earlier ones are acknowledged, and the store still has them. */
+  acknowledged: number | undefined
   /** Above the start, already settled by a previous owner. */
   readonly settledBefore: readonly OffsetRange[]
   /** Their lane is theirs now; not started yet. */
@@ -116,8 +166,8 @@ export class Partition {
   isPaused = false
   /** Since when it has filled its share of the buffer. */
   fullSince: number | undefined
-  /** The position that may be committed now: its effects are durable and its outputs acknowledged. */
-  durable: number
+  /** Everything before it has had its effects: in the store, or without one by its outputs. */
+  done: number
   /** The position the group has; undefined when it has none. */
   committed: number | undefined
   /** Why it stopped. */
@@ -126,22 +176,32 @@ export class Partition {
   #isClosed = false
   #hasEnded = false
   #waiters: (() => void)[] = []
+  /** Told of each message that was fetched and never started: it will be delivered again. */
+  forgotten: (work: Work) => void = () => {}
 
   constructor(
     definition: AnyTopic,
     partition: number,
     start: number,
     committed: number | undefined,
+    topicId: string,
     ledger?: LedgerRow,
   ) {
     this.topic = definition.name
     this.partition = partition
     this.definition = definition
     this.tracker = new OffsetTracker(start, ledger?.settled)
-    this.durable = start
+    this.done = start
     this.committed = committed
+    this.identity = `${definition.name}~${topicId.slice(0, 8)}/${partition}`
     this.epoch = ledger?.epoch
+    this.unit = ledger?.unit ?? 0
     this.settledBefore = ledger?.settled ?? []
+  }
+
+  /** The position that may be committed to the group now: effects are durable, and outputs acknowledged. */
+  get durable(): number {
+    return this.unpublished.reduce((least, { lowest }) => Math.min(least, lowest), this.done)
   }
 
   /** Given to handlers. */
@@ -162,7 +222,8 @@ export class Partition {
   /** Starts nothing more; what is queued is forgotten and will be delivered again. */
   close(): void {
     this.#isClosed = true
-    this.queue.clear()
+    for (let work = this.queue.shift(); work !== undefined; work = this.queue.shift())
+      this.forgotten(work)
     if (this.inFlight === 0) this.#wake()
   }
 

@@ -1,6 +1,7 @@
 import { errorText, PolluxError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { Waits } from './waits.ts'
 
 /** Resolves after `ms`, or at once when the signal is or becomes aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
@@ -19,29 +20,56 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 const firstWait = 100
 const longestWait = 5_000
 
+/** Where patience is had. */
+export interface PatienceParts {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly signal: AbortSignal
+  readonly waits: Waits
+}
+
 /**
  * Repeats what fails for reasons that pass by themselves, with growing and jittered waits, until it succeeds, fails
- * for good, or the signal ends it (then with the last error). One log line when trouble begins, one when it is over.
+ * for good, or the signal ends it (then with the last error). One log line when trouble begins, one when it is over;
+ * meanwhile the process is not ready.
  */
 export async function withPatience<T>(
-  {
-    clock,
-    logger,
-    signal,
-  }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
+  parts: PatienceParts,
+  what: string,
+  action: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!isPassing(error) || parts.signal.aborted) throw error
+    parts.logger.warn({ error: errorText(error) }, `${what}: waiting until it works`)
+  }
+  const end = parts.waits.begin(what)
+  try {
+    return await repeat(parts, what, action)
+  } finally {
+    end()
+  }
+}
+
+async function repeat<T>(
+  { clock, logger, signal }: PatienceParts,
   what: string,
   action: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
+    const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempt, 10))
+    await pause(clock, wait * (0.5 + clock.random() / 2), signal)
     try {
       const result = await action()
-      if (attempt > 0) logger.info({ attempts: attempt + 1 }, `${what}: works again`)
+      logger.info({ attempts: attempt + 2 }, `${what}: works again`)
       return result
     } catch (error) {
-      if (!PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE') || signal.aborted) throw error
-      if (attempt === 0) logger.warn({ error: errorText(error) }, `${what}: waiting until it works`)
-      const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempt, 10))
-      await pause(clock, wait * (0.5 + clock.random() / 2), signal)
+      if (!isPassing(error) || signal.aborted) throw error
     }
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')
 }

@@ -1,13 +1,19 @@
 import { PolluxError } from '../errors.ts'
 import type { BrokerProducer, OutgoingRecord } from '../ports/broker.ts'
-import type { Work } from './partition.ts'
 
-/** What becomes of the outputs of a message. None may throw. */
-export interface Deliveries {
-  /** All are acknowledged by all in-sync replicas. Called in the order of `add`. */
-  acknowledged(work: Work): void
+/** What is published as one: the outputs of a message, or of a unit. */
+export interface Publication {
+  /** Once it has ended, the partition is somebody else's, who publishes again. */
+  readonly partition: { readonly hasEnded: boolean }
+  readonly outputs: readonly OutgoingRecord[]
+}
+
+/** What becomes of publications. None may throw. */
+export interface Deliveries<P extends Publication> {
+  /** All are acknowledged by all in-sync replicas, or the partition has ended. Called in the order of `add`. */
+  acknowledged(publication: P): void
   /** One was refused for good. */
-  refused(work: Work, error: Error): void
+  refused(publication: P, error: PolluxError): void
   /** The producer does not work any more. */
   broken(error: unknown): void
 }
@@ -19,43 +25,32 @@ const largestBatch = 2_000
  * Sends outputs. One batch is on its way at a time and takes all that has gathered meanwhile: under light load a
  * message goes out at once, under heavy load hundreds share the round trip, and order needs no further thought.
  */
-export class Publisher {
+export class Publisher<P extends Publication> {
   readonly #producer: BrokerProducer
-  readonly #deliveries: Deliveries
-  #works: Work[] = []
-  #outputs: (readonly OutgoingRecord[])[] = []
+  readonly #deliveries: Deliveries<P>
+  #queue: P[] = []
   #isSending = false
 
-  constructor(producer: BrokerProducer, deliveries: Deliveries) {
+  constructor(producer: BrokerProducer, deliveries: Deliveries<P>) {
     this.#producer = producer
     this.#deliveries = deliveries
   }
 
   /**
-   * Queues the outputs of a message behind those of earlier ones. A message without any keeps its place in the queue,
-   * so that its effects are not committed before those of an earlier message of its key.
+   * Queues outputs behind earlier ones. What has none keeps its place in the queue, so that nothing is committed before
+   * what came earlier in its lane.
    */
-  add(work: Work, outputs: readonly OutgoingRecord[]): void {
-    this.#works.push(work)
-    this.#outputs.push(outputs)
+  add(publication: P): void {
+    this.#queue.push(publication)
     if (this.#isSending) return
     this.#isSending = true
     // What finishes in the same turn shares the first batch.
     queueMicrotask(() => void this.#sendAll())
   }
 
-  /** Why the broker would refuse one of these for good, as far as that is known beforehand. */
-  check(outputs: readonly OutgoingRecord[]): PolluxError | undefined {
-    for (const output of outputs) {
-      const cause = this.#producer.check(output)
-      if (cause !== undefined) return refusal(output, cause)
-    }
-    return undefined
-  }
-
   async #sendAll(): Promise<void> {
     try {
-      while (this.#works.length > 0) await this.#sendBatch()
+      while (this.#queue.length > 0) await this.#sendBatch(this.#nextBatch())
       this.#isSending = false
     } catch (error) {
       // Nothing more is sent after a batch whose fate is unknown: that could overtake it.
@@ -63,40 +58,57 @@ export class Publisher {
     }
   }
 
-  async #sendBatch(): Promise<void> {
-    const works = this.#works.splice(0, largestBatch)
-    const outputs = this.#outputs.splice(0, largestBatch)
-    const records: OutgoingRecord[] = []
-    const owners: Work[] = []
-    works.forEach((work, index) => {
-      // Its partition is somebody else's by now, who does it again.
-      if (work.partition.hasEnded) return
-      for (const record of outputs[index] ?? []) {
-        records.push(record)
-        owners.push(work)
-      }
-    })
-    const refusals = records.length === 0 ? [] : await this.#producer.send(records)
-    const refused = new Map<Work, Error>()
-    for (const { index, error } of refusals) {
-      const [work, record] = [owners[index], records[index]]
-      if (work !== undefined && record !== undefined && !refused.has(work))
-        refused.set(work, refusal(record, error))
+  #nextBatch(): P[] {
+    let records = 0
+    let length = 0
+    while (length < this.#queue.length && length < largestBatch && records < largestBatch) {
+      records += this.#queue[length]?.outputs.length ?? 0
+      length += 1
     }
-    for (const work of works) {
-      const error = refused.get(work)
-      if (error === undefined) this.#deliveries.acknowledged(work)
-      else this.#deliveries.refused(work, error)
+    return this.#queue.splice(0, length)
+  }
+
+  async #sendBatch(batch: readonly P[]): Promise<void> {
+    const records: OutgoingRecord[] = []
+    const owners: P[] = []
+    for (const publication of batch) {
+      if (publication.partition.hasEnded) continue
+      for (const record of publication.outputs) {
+        records.push(record)
+        owners.push(publication)
+      }
+    }
+    const refusals = records.length === 0 ? [] : await this.#producer.send(records)
+    const refused = new Map<P, PolluxError>()
+    for (const { index, error } of refusals) {
+      const [publication, record] = [owners[index], records[index]]
+      if (publication !== undefined && record !== undefined && !refused.has(publication))
+        refused.set(publication, outputRefused(record, error))
+    }
+    for (const publication of batch) {
+      const error = refused.get(publication)
+      if (error === undefined) this.#deliveries.acknowledged(publication)
+      else this.#deliveries.refused(publication, error)
     }
   }
 }
 
-function refusal(record: OutgoingRecord, cause: Error): PolluxError {
+/** Why the broker would refuse one of these for good, as far as `check` knows that beforehand. */
+export function refusalOf(
+  outputs: readonly OutgoingRecord[],
+  check: (record: OutgoingRecord) => Error | undefined,
+): PolluxError | undefined {
+  for (const output of outputs) {
+    const cause = check(output)
+    if (cause !== undefined) return outputRefused(output, cause)
+  }
+  return undefined
+}
+
+export function outputRefused(record: OutgoingRecord, cause: Error): PolluxError {
   return new PolluxError(
     'POLLUX_OUTPUT_REFUSED',
     `The broker cannot take an output for ${record.topic}: ${cause.message}`,
-    {
-      cause,
-    },
+    { cause },
   )
 }

@@ -7,6 +7,11 @@ export class Queue<T> {
     return this.#items.length - this.#head
   }
 
+  /** The next one, left where it is. */
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }

@@ -5,8 +5,10 @@ import type { Logger } from '../ports/logger.ts'
 import type { Store } from '../ports/store.ts'
 import type { RuntimeSettings } from '../runtime-options.ts'
 import type { Service } from '../service.ts'
+import { newCounts, type ServiceCounts } from './counts.ts'
 import { ServiceRun } from './service-run.ts'
 import { ensureTopics } from './topics.ts'
+import { Waits } from './waits.ts'
 
 /** How a runtime came to its end. */
 export interface StopReport {
@@ -14,6 +16,13 @@ export interface StopReport {
   readonly outcome: 'drained' | 'aborted'
   /** Messages whose handlers were started and not finished. They will be delivered again. */
   readonly abandoned: number
+}
+
+/** Whether a process does its work. */
+export interface Readiness {
+  readonly isReady: boolean
+  /** Why not: `starting`, `stopping`, or what it waits for, such as a database that cannot be reached. */
+  readonly waitingFor: readonly string[]
 }
 
 /** Running services. */
@@ -25,6 +34,10 @@ export interface Runtime extends AsyncDisposable {
   readonly done: Promise<StopReport>
   /** Stops: fetches nothing more, finishes what is in work, commits, leaves, closes. Idempotent; the promise is `done`. */
   stop(): Promise<StopReport>
+  /** Not ready while the store is away: the work waits, the group membership stays, and it goes on by itself. */
+  readonly readiness: Readiness
+  /** What each service has met since the start. */
+  readonly counts: readonly Readonly<ServiceCounts>[]
   /** Ends the waiting of `stop`: running handlers are told to give up now. */
   hurry(): void
 }
@@ -48,6 +61,9 @@ export class ServicesRuntime implements Runtime {
   #stopping: Promise<void> | undefined
   #stage = 'starting'
   #isHurried = false
+  #isRunning = false
+  readonly #waits = new Waits()
+  readonly #counts = new Map<Service, ServiceCounts>()
   readonly #stopAsked = Promise.withResolvers<void>()
 
   constructor(parts: RuntimeParts) {
@@ -56,6 +72,22 @@ export class ServicesRuntime implements Runtime {
 
   get done(): Promise<StopReport> {
     return this.#done.promise
+  }
+
+  get readiness(): Readiness {
+    const stage = this.#stopping === undefined ? [] : ['stopping']
+    const waitingFor = [...(this.#isRunning ? [] : ['starting']), ...stage, ...this.#waits.all]
+    return { isReady: waitingFor.length === 0, waitingFor }
+  }
+
+  get counts(): readonly Readonly<ServiceCounts>[] {
+    return this.#parts.services.map((service) => ({ ...this.#countsOf(service) }))
+  }
+
+  #countsOf(service: Service): ServiceCounts {
+    const counts = this.#counts.get(service) ?? newCounts(service.name)
+    this.#counts.set(service, counts)
+    return counts
   }
 
   /**
@@ -89,7 +121,9 @@ export class ServicesRuntime implements Runtime {
           service,
           broker,
           producer: this.#producer,
-          store: service.state === undefined ? undefined : store,
+          store: service.needsStore ? store : undefined,
+          waits: this.#waits,
+          counts: this.#countsOf(service),
           settings,
           clock,
           logger,
@@ -100,6 +134,7 @@ export class ServicesRuntime implements Runtime {
       })
     }
     if (this.#stopping !== undefined) return
+    this.#isRunning = true
     logger.info(
       { services: services.map(({ name }) => name), broker: broker.name, store: store?.name },
       'running',

@@ -2,50 +2,47 @@ import { errorText, PolluxError } from '../errors.ts'
 import type { Broker, BrokerProducer, GroupMember } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
-import type { Store } from '../ports/store.ts'
+import type { Store, StoredOutputs } from '../ports/store.ts'
 import type { RuntimeSettings } from '../runtime-options.ts'
 import type { Service } from '../service.ts'
 import { Assignment } from './assignment.ts'
-import { Dispatcher } from './dispatcher.ts'
+import type { ServiceCounts } from './counts.ts'
 import { Drain } from './drain.ts'
 import { Fetcher } from './fetcher.ts'
-import { GroupCommit } from './group-commit.ts'
-import { Lanes } from './lanes.ts'
 import { acquireLedger } from './ledger.ts'
 import { OffsetCommitter } from './offset-committer.ts'
-import { encodeOutputs } from './outputs.ts'
 import type { Partition, Work } from './partition.ts'
 import { withPatience } from './patience.ts'
-import { Publisher } from './publisher.ts'
+import type { Ends } from './pipeline.ts'
+import { ServiceStages } from './service-stages.ts'
 import { startAnew } from './start-anew.ts'
-import { StateCells } from './state-cells.ts'
+import type { Waits } from './waits.ts'
+import { checkWindow } from './window-check.ts'
 
 /** What a service needs from its surroundings. */
 export interface ServiceParts {
   readonly service: Service
   readonly broker: Broker
   readonly producer: BrokerProducer
-  /** Given when the service declares state. */
+  /** Given when the service needs one. */
   readonly store: Store | undefined
   readonly settings: RuntimeSettings
   readonly clock: Clock
   readonly logger: Logger
+  readonly waits: Waits
+  readonly counts: ServiceCounts
   /** A partition has stopped, or the whole service cannot go on. Called once or more. */
   readonly failed: (error: unknown) => void
 }
 
 /**
- * One service at work: fetch → lanes → handle → publish → commit to the store → commit offsets. This file only joins
- * the stages; each is a file of its own.
+ * One service at work: its group membership, its partitions, and how it starts, stops and fails. What happens to a
+ * message in between is in `service-stages.ts`.
  */
-export class ServiceRun {
+export class ServiceRun implements Ends {
   readonly #parts: ServiceParts
   readonly #logger: Logger
-  readonly #lanes: Lanes
-  readonly #cells: StateCells | undefined
-  readonly #dispatcher: Dispatcher
-  readonly #publisher: Publisher
-  readonly #groupCommit: GroupCommit | undefined
+  readonly #stages: ServiceStages
   readonly #assignment: Assignment
   readonly #drain: Drain
   #hasLeftStore = false
@@ -54,72 +51,42 @@ export class ServiceRun {
   #offsets: OffsetCommitter | undefined
   #starting: Promise<void> | undefined
   #fetching: Promise<void> | undefined
+
   constructor(parts: ServiceParts) {
-    const { service, clock, store } = parts
     this.#parts = parts
-    this.#logger = withFields(parts.logger, { service: service.name })
-    this.#drain = new Drain(parts.settings.drainTimeout, clock)
-    this.#lanes = new Lanes(service.options.order, store !== undefined)
-    this.#cells =
-      store &&
-      new StateCells((keys) =>
-        this.#patiently('reading state', () => store.load(service.name, keys)),
-      )
-    this.#dispatcher = new Dispatcher({
-      service,
-      lanes: this.#lanes,
-      cells: this.#cells,
-      clock,
+    this.#logger = withFields(parts.logger, { service: parts.service.name })
+    this.#drain = new Drain(parts.settings.drainTimeout, parts.clock)
+    this.#stages = new ServiceStages({
+      ...parts,
       logger: this.#logger,
-      outcomes: {
-        encode: (work, returned) => this.#encode(work, returned),
-        finished: (work, outputs) => this.#publishOrSettle(work, outputs),
-        failed: (work, error) => this.#fail(work, error),
-        startedAll: () => this.#fetcher?.startedAll(),
-      },
+      ends: this,
+      startedAll: () => this.#fetcher?.startedAll(),
+      patiently: (what, action) => this.#patiently(what, action),
+      stopping: this.#drain.stopping,
     })
-    this.#publisher = new Publisher(parts.producer, {
-      acknowledged: (work) => this.#commit(work),
-      refused: (work, error) => this.#fail(work, error),
-      broken: (error) => this.#break(error),
-    })
-    this.#groupCommit = store && this.#cells && this.#makeGroupCommit(store, this.#cells)
-    this.#assignment = this.#makeAssignment(store)
+    this.#assignment = this.#makeAssignment()
   }
 
-  #makeGroupCommit(store: Store, cells: StateCells): GroupCommit {
-    return new GroupCommit({
-      service: this.#parts.service.name,
-      commit: (unit) => this.#patiently('committing to the store', () => store.commit(unit)),
-      cells,
-      commits: {
-        settled: (work) => this.#finish(work),
-        dropped: (work) => this.#drop(work),
-        overtaken: (partitions, isFenced) => this.#startAnew(partitions, isFenced),
-        broken: (error) => this.#break(error),
-      },
-    })
-  }
-
-  #makeAssignment(store: Store | undefined): Assignment {
-    const { service, broker } = this.#parts
-    const ledger = store && {
-      store,
-      admin: broker.admin,
-      service: service.name,
-      logger: this.#logger,
-    }
+  #makeAssignment(): Assignment {
+    const { service, broker, store } = this.#parts
+    const ledger = store !== undefined &&
+      service.options.fencing && {
+        store,
+        admin: broker.admin,
+        service: service.name,
+        logger: this.#logger,
+      }
     return new Assignment(
       service,
       {
-        acquire:
-          ledger &&
-          ((partitions) =>
-            this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))),
-        added: (partition) => this.#added(partition),
+        acquire: ledger
+          ? (partitions) =>
+              this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))
+          : undefined,
+        added: (partition, left) => this.#added(partition, left),
         drain: (partitions) => this.#giveUp(partitions),
-        removed: (partition) => this.#lanes.remove(partition),
-        broken: (error) => this.#break(error),
+        removed: (partition) => this.#stages.lanes.remove(partition),
+        broken: (error) => this.broken(error),
       },
       this.#logger,
     )
@@ -132,34 +99,48 @@ export class ServiceRun {
   }
 
   async #start(): Promise<void> {
-    const { service, broker, settings, clock } = this.#parts
+    const { service, broker, clock } = this.#parts
+    const topics = service.inputs.map(({ name }) => name)
+    this.#assignment.topicIds = await broker.admin.topicIds(topics)
+    await checkWindow(service, { admin: broker.admin, clock, logger: this.#logger })
+    await this.#stages.open(broker, () => this.#member)
     const member = await broker.join(
       {
         group: service.name,
-        topics: service.inputs.map(({ name }) => name),
+        topics,
         start: service.options.start,
         logger: this.#logger,
       },
       this.#assignment,
     )
     this.#member = member
-    this.#offsets = new OffsetCommitter({
+    this.#offsets = this.#makeOffsets(member)
+    this.#offsets.poke()
+    this.#fetcher = this.#makeFetcher(member)
+    this.#fetching = this.#fetcher.run().catch((error: unknown) => this.broken(error))
+  }
+
+  #makeOffsets(member: GroupMember): OffsetCommitter {
+    return new OffsetCommitter({
       commit: (positions) => member.commit(positions),
       partitions: () => this.#assignment.all,
-      interval: settings.commitInterval,
-      clock,
+      interval: this.#parts.settings.commitInterval,
+      clock: this.#parts.clock,
       logger: this.#logger,
     })
-    this.#offsets.poke()
-    this.#fetcher = new Fetcher({
+  }
+
+  #makeFetcher(member: GroupMember): Fetcher {
+    const { settings, clock } = this.#parts
+    return new Fetcher({
       member,
       partitions: () => this.#assignment.all,
       find: this.#assignment.find,
-      accepted: () => this.#dispatcher.dispatchNow(),
+      take: (raw, partition) => this.#stages.take(raw, partition),
+      accepted: () => this.#stages.starter.dispatchNow(),
       bounds: { messages: settings.bufferMessages, bytes: settings.bufferBytes },
       clock,
     })
-    this.#fetching = this.#fetcher.run().catch((error: unknown) => this.#break(error))
   }
 
   /** Messages that were started and whose work a stop cut off. */
@@ -195,6 +176,7 @@ export class ServiceRun {
     this.#fetcher?.end()
     await this.#member?.leave()
     await this.#fetching
+    await this.#stages.close()
   }
 
   /**
@@ -209,11 +191,12 @@ export class ServiceRun {
 
   async #drainPartitions(partitions: readonly Partition[]): Promise<void> {
     await this.#drain.finish(partitions)
+    await this.#stages.outbox?.settle(partitions)
     await this.#offsets?.flush()
   }
 
-  #added(partition: Partition): void {
-    this.#lanes.add(partition)
+  #added(partition: Partition, left: readonly StoredOutputs[]): void {
+    this.#stages.add(partition, left)
     if (this.#fetcher?.isClosed === true) {
       partition.close()
       this.#fetcher.pause(partition)
@@ -222,62 +205,48 @@ export class ServiceRun {
     this.#offsets?.poke()
   }
 
-  #encode(work: Work, returned: unknown): ReturnType<typeof encodeOutputs> {
-    const outputs = encodeOutputs(this.#parts.service, work.raw, returned)
-    const problem = this.#publisher.check(outputs)
-    if (problem !== undefined) throw problem
-    return outputs
-  }
-
-  #publishOrSettle(work: Work, outputs: ReturnType<typeof encodeOutputs>): void {
-    if (outputs.length > 0 || this.#groupCommit !== undefined) this.#publisher.add(work, outputs)
-    else this.#commit(work)
-  }
-
-  #commit(work: Work): void {
-    if (work.partition.hasEnded) return this.#drop(work)
-    if (this.#groupCommit !== undefined) return this.#groupCommit.add(work)
-    work.partition.tracker.settle(work.place)
-    work.partition.durable = work.partition.tracker.position
-    this.#finish(work)
-  }
-
-  /** Its effects are durable and its outputs acknowledged. */
-  #finish(work: Work): void {
-    this.#release(work)
+  finished(work: Work): void {
+    this.#release(work, true)
     this.#offsets?.poke()
   }
 
-  #release(work: Work): void {
+  dropped(work: Work): void {
+    this.#stages.discard(work)
+    this.#release(work, false)
+  }
+
+  #release(work: Work, isCommitted: boolean): void {
+    this.#stages.leave(work, isCommitted)
     work.partition.finishOne()
     this.#fetcher?.release(work)
   }
 
-  #drop(work: Work): void {
-    if (work.change !== undefined) this.#cells?.invalidate(work.change.cell)
-    this.#release(work)
-  }
-
-  /** Stops the partition in front of the message. */
-  #fail(work: Work, error: Error): void {
+  failed(work: Work, error: PolluxError): void {
     const { partition } = work
     // A handler that gave up because it was told to has not failed: its message is delivered again.
-    if (partition.signal.aborted || this.#hasLeftStore) {
-      this.#drain.abandon(partition, 1)
-    } else if (partition.failure === undefined) {
-      partition.failure = error
-      partition.close()
-      const { code } = error as PolluxError
-      this.#logger.error(
-        { code, partition: String(partition), offset: work.offset },
-        `partition stopped: ${error.message}`,
-      )
-      this.#parts.failed(error)
-    }
-    this.#drop(work)
+    if (partition.signal.aborted || this.#hasLeftStore) this.#drain.abandon(partition, 1)
+    else this.#stop(partition, error, work.offset)
+    this.#stages.stopAt(work)
+    this.dropped(work)
   }
 
-  #break(error: unknown): void {
+  stuck(partition: Partition, error: PolluxError): void {
+    this.#stop(partition, error)
+  }
+
+  #stop(partition: Partition, error: PolluxError, offset?: number): void {
+    if (partition.failure !== undefined) return
+    partition.failure = error
+    partition.close()
+    const { code } = error
+    this.#logger.error(
+      { code, partition: String(partition), ...(offset === undefined ? {} : { offset }) },
+      `partition stopped: ${error.message}`,
+    )
+    this.#parts.failed(error)
+  }
+
+  broken(error: unknown): void {
     if (this.#hasLeftStore && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')) {
       this.#logger.warn(
         { error: errorText(error) },
@@ -290,24 +259,25 @@ export class ServiceRun {
     this.hurry()
   }
 
-  async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
+  async overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
     if (this.#member === undefined) return
+    if (isFenced) this.#parts.counts.fenced += 1
+    else this.#parts.counts.conflicts += 1
     this.#logger.warn(
       { partitions: partitions.map(String), isFenced },
       'state was changed by another owner, starting anew',
     )
+    // What was acknowledged need not be published again.
+    await this.#stages.outbox?.settle(partitions)
     const isStopping = (): boolean => this.#fetcher?.isClosed !== false
     await startAnew(partitions, { isFenced, isStopping }, this.#assignment, this.#member)
   }
 
   async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
+    const { clock, waits } = this.#parts
     const signal = this.#drain.stopping
     try {
-      return await withPatience(
-        { clock: this.#parts.clock, logger: this.#logger, signal },
-        what,
-        action,
-      )
+      return await withPatience({ clock, logger: this.#logger, signal, waits }, what, action)
     } catch (error) {
       this.#hasLeftStore ||= signal.aborted && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')
       throw error

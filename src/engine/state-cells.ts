@@ -1,6 +1,5 @@
 import type { Codec } from '../codecs/codec.ts'
 import { errorText, PolluxError } from '../errors.ts'
-import type { StateRow } from '../ports/store.ts'
 import type { State } from '../service.ts'
 import { encodeExactly } from './outputs.ts'
 import type { Cell, Work } from './partition.ts'
@@ -10,43 +9,19 @@ import type { Cell, Work } from './partition.ts'
  * message of a key sees the last one's change before it is committed.
  */
 export class StateCells {
-  readonly #load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>
-  readonly #cells = new Map<string, { readonly cell: Cell; readonly loaded: Promise<void> }>()
-  #wanted: {
-    readonly key: Buffer
-    readonly resolve: (row: StateRow) => void
-    readonly reject: (cause: unknown) => void
-  }[] = []
+  readonly #cells = new Map<string, Cell>()
 
-  constructor(load: (keys: readonly Buffer[]) => Promise<readonly StateRow[]>) {
-    this.#load = load
-  }
-
-  /** The cell of a key; to be given back by `release`. */
-  async take(key: Buffer): Promise<Cell> {
-    const { cell, loaded } = this.#cells.get(nameOf(key)) ?? this.#add(key)
-    // Counted before the first await: the commit of the last change could otherwise come in between, forget the cell,
-    // and the next message of the key would start from a second one.
-    cell.users += 1
-    await loaded
-    return cell
-  }
-
-  #add(key: Buffer): { readonly cell: Cell; readonly loaded: Promise<void> } {
-    const cell: Cell = { key, value: null, version: 0, users: 0, isInvalid: false }
-    const loaded = this.#read(key).then(
-      ({ value, version }) => {
-        cell.value = value
-        cell.version = version
-      },
-      (cause: unknown) => {
-        this.#forget(cell)
-        throw cause
-      },
-    )
-    const entry = { cell, loaded }
-    this.#cells.set(nameOf(key), entry)
-    return entry
+  /** The cell of a key, to be given back by `release`; `isNew` when its value has to be read. */
+  take(key: Buffer): { readonly cell: Cell; readonly isNew: boolean } {
+    const name = key.toString('latin1')
+    const known = this.#cells.get(name)
+    if (known !== undefined) {
+      known.users += 1
+      return { cell: known, isNew: false }
+    }
+    const cell = { key, value: null, guard: null, version: 0, users: 1, isInvalid: false }
+    this.#cells.set(name, cell)
+    return { cell, isNew: true }
   }
 
   release(cell: Cell): void {
@@ -61,47 +36,22 @@ export class StateCells {
   }
 
   #forget(cell: Cell): void {
-    const name = nameOf(cell.key)
-    if (this.#cells.get(name)?.cell === cell) this.#cells.delete(name)
+    const name = cell.key.toString('latin1')
+    if (this.#cells.get(name) === cell) this.#cells.delete(name)
   }
-
-  /** All keys asked for in the same turn are read at once. */
-  #read(key: Buffer): Promise<StateRow> {
-    return new Promise((resolve, reject) => {
-      this.#wanted.push({ key, resolve, reject })
-      if (this.#wanted.length === 1) queueMicrotask(() => void this.#readWanted())
-    })
-  }
-
-  async #readWanted(): Promise<void> {
-    const wanted = this.#wanted
-    this.#wanted = []
-    try {
-      const rows = await this.#load(wanted.map(({ key }) => key))
-      wanted.forEach(({ resolve }, index) => resolve(rows[index] ?? { value: null, version: 0 }))
-    } catch (cause) {
-      for (const { reject } of wanted) reject(cause)
-    }
-  }
-}
-
-function nameOf(key: Buffer): string {
-  return key.toString('latin1')
 }
 
 /** What one attempt of a handler sees of its key's state. Its changes count when the attempt succeeds. */
 export class AttemptState implements State<unknown> {
-  readonly #cells: StateCells
   readonly #codec: Codec<unknown, unknown>
   readonly #work: Work
-  #cell: Promise<Cell> | undefined
-  #held: Cell | undefined
   #change: Buffer | null | undefined
+  /** Of the last change. */
+  #failure: { readonly cause: unknown } | undefined
   #isOver = false
   readonly #pending = new Set<Promise<unknown>>()
 
-  constructor(cells: StateCells, codec: Codec<unknown, unknown>, work: Work) {
-    this.#cells = cells
+  constructor(codec: Codec<unknown, unknown>, work: Work) {
     this.#codec = codec
     this.#work = work
   }
@@ -122,11 +72,13 @@ export class AttemptState implements State<unknown> {
   #use<T>(call: () => Promise<T>): Promise<T> {
     const answer = call().finally(() => this.#pending.delete(answer))
     this.#pending.add(answer)
+    // One that nobody waits for must not end the process; it fails the attempt.
+    answer.catch(() => {})
     return answer
   }
 
   async #get(): Promise<unknown> {
-    const cell = await this.#take()
+    const cell = this.#cell()
     const bytes = this.#change === undefined ? cell.value : this.#change
     if (bytes !== null) return this.#decode(bytes)
     return this.#codec.nullable ? null : undefined
@@ -148,65 +100,48 @@ export class AttemptState implements State<unknown> {
   }
 
   async #put(value: unknown): Promise<void> {
-    this.#check()
-    const bytes = value === null && this.#codec.nullable ? null : encodeExactly(this.#codec, value)
-    await this.#take()
-    this.#change = bytes
+    this.#cell()
+    this.#failure = undefined
+    try {
+      this.#change =
+        value === null && this.#codec.nullable ? null : encodeExactly(this.#codec, value)
+    } catch (cause) {
+      // A handler that does not wait for the answer would not notice.
+      this.#failure = { cause }
+      throw cause
+    }
   }
 
   async #delete(): Promise<void> {
-    await this.#take()
+    this.#cell()
+    this.#failure = undefined
     this.#change = null
   }
 
   /**
-   * Ends a successful attempt: its change becomes what the next message of the key sees.
-   * @throws POLLUX_STATE_UNAVAILABLE when the handler did not wait for a use of state, which would be lost.
+   * Ends a successful attempt. What it made of the state: undefined when it left it as it was.
+   * @throws POLLUX_STATE_UNAVAILABLE when the handler did not wait for a use of state, and what its last change failed with.
    */
-  keep(): void {
+  end(): Buffer | null | undefined {
     if (this.#pending.size > 0) throw this.#ended()
+    if (this.#failure !== undefined) throw this.#failure.cause
     this.#isOver = true
-    const cell = this.#held
-    if (cell === undefined) return
-    this.#work.cell = cell
-    if (this.#change === undefined) return this.#cells.release(cell)
-    cell.value = this.#change
-    this.#work.change = { cell, value: this.#change }
+    return this.#change
   }
 
   /** Ends a failed attempt. */
   drop(): void {
     this.#isOver = true
-    // The attempt has failed; that nobody waits for these is no further news, and must not end the process.
-    for (const answer of this.#pending) answer.catch(() => {})
-    if (this.#held !== undefined) this.#cells.release(this.#held)
   }
 
-  async #take(): Promise<Cell> {
-    this.#check()
-    this.#cell ??= this.#cells.take(this.#key())
-    const cell = await this.#cell
-    // A handler that did not await this call may have ended meanwhile; then the cell goes back at once.
-    if (this.#isOver && this.#held === undefined) {
-      this.#held = cell
-      this.#cells.release(cell)
-    }
-    this.#check()
-    this.#held = cell
-    return cell
-  }
-
-  #key(): Buffer {
-    const { key } = this.#work.raw
-    if (key !== null) return key
+  #cell(): Cell {
+    if (this.#isOver) throw this.#ended()
+    const cell = this.#work.effects?.cell
+    if (cell !== undefined) return cell
     throw new PolluxError(
       'POLLUX_STATE_UNAVAILABLE',
       `${this.#work} has no key, so it has no state.`,
     )
-  }
-
-  #check(): void {
-    if (this.#isOver) throw this.#ended()
   }
 
   #ended(): PolluxError {

@@ -1,5 +1,6 @@
 import { PolluxError } from '../../src/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
+import { storeOver } from './store-over.ts'
 
 /** What goes wrong with one call; `lost answer` does the work and then seems not to have. */
 export type StoreFault = 'unreachable' | 'lost answer' | 'conflict' | 'fenced' | 'taken over'
@@ -16,11 +17,10 @@ export function faultyStore(
     if (fault === 'lost answer') throw unreachable()
     return result
   }
-  return {
+  return storeOver(store, {
     name: 'faulty',
-    open: () => store.open(),
     acquire: (service, partitions) => troubled('acquire', () => store.acquire(service, partitions)),
-    load: (service, keys) => troubled('load', () => store.load(service, keys)),
+    load: (...given) => troubled('load', () => store.load(...given)),
     async commit(unit) {
       const fault = next('commit')
       if (fault === 'unreachable') throw unreachable()
@@ -34,8 +34,7 @@ export function faultyStore(
       if (fault === 'lost answer') throw unreachable()
       return result
     },
-    close: () => store.close(),
-  }
+  })
 }
 
 export function unreachable(): PolluxError {

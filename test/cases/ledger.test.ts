@@ -5,6 +5,7 @@ import { defineService, PolluxError, text, topic } from '../../src/index.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
+import { storeOver } from './store-over.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const count = 10
@@ -66,23 +67,18 @@ test('what was settled above the position stays settled through two restarts, fe
     const state = data.states.get(
       JSON.stringify(['counting', Buffer.from(`k${n}`).toString('base64')]),
     )
-    assert.equal(state?.value.toString(), '1', `k${n}`)
+    assert.equal(state?.value?.toString(), '1', `k${n}`)
   }
 })
 
 function diesAfterOneCommit(store: Store): Store {
   let commits = 0
-  return {
-    name: store.name,
-    open: () => store.open(),
-    acquire: (...given) => store.acquire(...given),
-    load: (...given) => store.load(...given),
-    close: () => store.close(),
+  return storeOver(store, {
     async commit(unit) {
       commits += 1
       if (commits > 1) throw new PolluxError('POLLUX_STORE_FAILED', 'This process is dead.')
       const result = await store.commit(unit)
       return result
     },
-  }
+  })
 }

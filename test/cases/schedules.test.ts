@@ -270,7 +270,7 @@ async function check(plan: Plan): Promise<void> {
       JSON.stringify(['counting', Buffer.from(key).toString('base64')]),
     )
     const count = plan.messages.filter((message) => message.key === key).length
-    assert.deepEqual(JSON.parse(row?.value.toString() ?? 'null'), { n: count }, `state of ${key}`)
+    assert.deepEqual(JSON.parse(row?.value?.toString() ?? 'null'), { n: count }, `state of ${key}`)
   }
 }
 

@@ -2,29 +2,32 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StateCells } from '../../src/engine/state-cells.ts'
 
-test('a key has one cell, also when its last change is committed while the next message asks for it', async () => {
-  let loads = 0
-  const cells = new StateCells(async (keys) => {
-    loads += 1
-    return keys.map(() => ({ value: null, version: 1 }))
-  })
-  const key = Buffer.from('a')
-  const first = await cells.take(key)
-  const asking = cells.take(key)
-  cells.release(first)
-  const second = await asking
-  assert.equal(await cells.take(key), second)
-  assert.equal(loads, 1)
+const key = Buffer.from('a')
+
+test('a key has one cell for as long as one of its messages is in work', () => {
+  const cells = new StateCells()
+  const first = cells.take(key)
+  assert.ok(first.isNew)
+  const second = cells.take(Buffer.from('a'))
+  assert.deepEqual([second.cell === first.cell, second.isNew], [true, false])
+  cells.release(first.cell)
+  assert.equal(cells.take(key).cell, first.cell)
 })
 
-test('a read that fails leaves no cell behind', async () => {
-  let isAway = true
-  const cells = new StateCells(async (keys) => {
-    if (isAway) throw new Error('away')
-    return keys.map(() => ({ value: Buffer.from('x'), version: 1 }))
-  })
-  const key = Buffer.from('a')
-  await assert.rejects(cells.take(key), /away/)
-  isAway = false
-  assert.equal((await cells.take(key)).value?.toString(), 'x')
+test('a cell that nobody uses any more is read anew', () => {
+  const cells = new StateCells()
+  const first = cells.take(key)
+  cells.release(first.cell)
+  const second = cells.take(key)
+  assert.deepEqual([second.cell === first.cell, second.isNew], [false, true])
+})
+
+test('an invalid cell is not handed out again, and giving it back does not touch its successor', () => {
+  const cells = new StateCells()
+  const first = cells.take(key)
+  cells.invalidate(first.cell)
+  const second = cells.take(key)
+  assert.ok(second.isNew)
+  cells.release(first.cell)
+  assert.equal(cells.take(key).cell, second.cell)
 })

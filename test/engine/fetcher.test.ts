@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fetcher } from '../../src/engine/fetcher.ts'
-import { Partition, type Work } from '../../src/engine/partition.ts'
+import { Partition, Work } from '../../src/engine/partition.ts'
 import { bytes, topic } from '../../src/index.ts'
 import type { RawMessage } from '../../src/message.ts'
 import type { GroupMember, TopicPartition } from '../../src/ports/broker.ts'
@@ -58,11 +58,12 @@ class EndlessMember implements GroupMember {
 
 function fetching(bounds: { readonly messages: number; readonly bytes: number }) {
   const member = new EndlessMember()
-  const partitions = [0, 1].map((index) => new Partition(numbers, index, 0, 0))
+  const partitions = [0, 1].map((index) => new Partition(numbers, index, 0, 0, ''))
   const fetcher = new Fetcher({
     member,
     partitions: () => partitions,
     find: (_, partition) => partitions[partition],
+    take: (raw, partition) => new Work(raw, partition),
     accepted: () => {},
     bounds,
     clock: systemClock,

@@ -9,7 +9,7 @@ import type { Order } from '../../src/service.ts'
 const numbers = topic('numbers', { value: bytes })
 
 function partitionOf(index: number): Partition {
-  return new Partition(numbers, index, 0, 0)
+  return new Partition(numbers, index, 0, 0, '')
 }
 
 function work(partition: Partition, offset: number, key: string | null): Work {

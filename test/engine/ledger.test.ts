@@ -95,7 +95,12 @@ test('a position behind the end of the log stops the service instead of waiting 
   await store.open()
   const [row] = await store.acquire('count', [{ topic: 'input', partition: 0, topicId }])
   assert.ok(row)
-  await store.commit({ service: 'count', states: [], ledger: [{ ...row, next: 7 }] })
+  await store.commit({
+    service: 'count',
+    marks: [],
+    states: [],
+    ledger: [{ ...row, next: 7, outputs: [], acknowledged: undefined }],
+  })
   await using runtime = await testRuntime(count, { broker, store })
   await assert.rejects(runtime.settled(), (error) => {
     assert.ok(PolluxError.is(error, 'POLLUX_OFFSET_RESET'), String(error))

@@ -1,0 +1,318 @@
+import { errorText } from '../errors.ts'
+import type { RawMessage } from '../message.ts'
+import type {
+  Broker,
+  BrokerProducer,
+  GroupMember,
+  OutgoingRecord,
+  Position,
+  TransactionalProducer,
+  TransactionResult,
+} from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { LedgerPartition, Store, StoredOutputs, Unit } from '../ports/store.ts'
+import type { RuntimeSettings } from '../runtime-options.ts'
+import type { Service } from '../service.ts'
+import { Admission } from './admission.ts'
+import type { AttemptParts } from './attempt.ts'
+import { Claims } from './claims.ts'
+import type { ServiceCounts } from './counts.ts'
+import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
+import { Housekeeping } from './housekeeping.ts'
+import { Lanes } from './lanes.ts'
+import { Loader } from './loader.ts'
+import type { Outbox } from './outbox.ts'
+import { encodeOutputs } from './outputs.ts'
+import { Effects, type Partition, Work } from './partition.ts'
+import { pause } from './patience.ts'
+import {
+  directPipeline,
+  type Ends,
+  type Pipeline,
+  publishLeft,
+  publishThenStore,
+  type StoreStages,
+  storeThenPublish,
+  transactionPipeline,
+} from './pipeline.ts'
+import { refusalOf } from './publisher.ts'
+import { Slices } from './slices.ts'
+import { StateCells } from './state-cells.ts'
+
+/** What the stages need of their surroundings. */
+export interface ServiceStagesParts {
+  readonly service: Service
+  readonly producer: BrokerProducer
+  readonly store: Store | undefined
+  readonly settings: RuntimeSettings
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly counts: ServiceCounts
+  readonly ends: Ends
+  startedAll(): void
+  /** Repeats what the store cannot do now. */
+  patiently<T>(what: string, action: () => Promise<T>): Promise<T>
+  /** Aborted once a stop was asked for. */
+  readonly stopping: AbortSignal
+}
+
+/**
+ * What a message of a service goes through, stage by stage: fetched → loaded → admitted → handled → its pipeline. This
+ * file only joins the stages; each is a file of its own.
+ */
+export class ServiceStages {
+  readonly #parts: ServiceStagesParts
+  readonly lanes: Lanes
+  readonly starter: Starter
+  /** Undefined when outputs are not stored. */
+  readonly outbox: Outbox | undefined
+  readonly #pipeline: Pipeline
+  readonly #cells = new StateCells()
+  readonly #loader: Loader | undefined
+  readonly #admission: Admission | undefined
+  #housekeeping: Housekeeping | undefined
+  #transactional: TransactionalProducer | undefined
+  #member: () => GroupMember | undefined = () => undefined
+
+  constructor(parts: ServiceStagesParts) {
+    this.#parts = parts
+    const { service, store, settings } = parts
+    const { order } = service.options
+    const keepsByKey = service.state !== undefined || service.idempotency?.by === 'version'
+    this.lanes = new Lanes(order, keepsByKey)
+    if (store === undefined) {
+      this.#pipeline = this.#storeless()
+      this.starter = this.#dispatcher()
+      return
+    }
+    const stages = this.#storeStages(store)
+    this.#pipeline = stages
+    this.outbox = stages.outbox
+    this.#loader = this.#makeLoader(store)
+    this.#admission = new Admission({
+      lanes: this.lanes,
+      loader: this.#loader,
+      claims: new Claims(settings.bufferMessages, (work) => this.#resume(work)),
+    })
+    this.starter =
+      Object.keys(service.uses).length > 0
+        ? this.#slices(store, stages, this.#admission)
+        : this.#dispatcher()
+  }
+
+  /** Takes up what needs the broker or the store by itself. */
+  async open(broker: Broker, member: () => GroupMember | undefined): Promise<void> {
+    const { service, store, clock, logger } = this.#parts
+    this.#member = member
+    if (service.options.publish === 'transaction')
+      this.#transactional = await broker.transactionalProducer?.(transactionalId(service, clock))
+    if (store === undefined) return
+    this.#housekeeping = new Housekeeping({
+      service,
+      store,
+      admin: broker.admin,
+      clock,
+      logger,
+      sweep: (partitions) => this.#sweep(store, partitions),
+    })
+    this.#housekeeping.start()
+  }
+
+  async close(): Promise<void> {
+    this.#housekeeping?.stop()
+    this.outbox?.stop()
+    await this.#transactional?.close()
+  }
+
+  /** A record was fetched. */
+  take(raw: RawMessage, partition: Partition): Work {
+    if (this.#loader === undefined) return new Work(raw, partition)
+    const work = new Work(raw, partition, new Effects())
+    this.#loader.add(work)
+    return work
+  }
+
+  /** A partition is ours from now on. */
+  add(partition: Partition, left: readonly StoredOutputs[]): void {
+    partition.forgotten = (work) => this.#loader?.giveBack(work)
+    this.lanes.add(partition)
+    if (left.length === 0) return
+    const outputs = left.reduce((sum, { records }) => sum + records.length, 0)
+    this.#parts.counts.recovered += outputs
+    this.#parts.logger.info(
+      { partition: String(partition), outputs },
+      'publishing what was stored and not acknowledged',
+    )
+    this.outbox?.recover(partition, left)
+  }
+
+  /** Nothing built on this message may be stored. */
+  discard({ effects }: Work): void {
+    if (effects?.change !== undefined && effects.cell !== undefined)
+      this.#cells.invalidate(effects.cell)
+  }
+
+  /** A started message is over, one way or the other. */
+  leave(work: Work, isCommitted: boolean): void {
+    this.#admission?.leave(work, isCommitted)
+  }
+
+  /** This message has failed, and its partition stops in front of it. */
+  stopAt(work: Work): void {
+    this.#pipeline.stopAt?.(work)
+  }
+
+  #resume(work: Work): void {
+    this.lanes.resume(work)
+    this.starter.dispatch()
+  }
+
+  get #attempts(): AttemptParts {
+    const { service, logger, counts } = this.#parts
+    return {
+      service,
+      logger,
+      encode: (work, returned) => this.#encode(work, returned),
+      stale: () => {
+        counts.stale += 1
+      },
+    }
+  }
+
+  #encode(work: Work, returned: unknown): ReturnType<typeof encodeOutputs> {
+    const { service, producer } = this.#parts
+    const outputs = encodeOutputs(service, work, returned)
+    const problem = refusalOf(outputs, (record) => producer.check(record))
+    if (problem !== undefined) throw problem
+    return outputs
+  }
+
+  get #outcomes(): Outcomes {
+    const { ends, counts } = this.#parts
+    return {
+      finished: (work) => this.#pipeline.add(work),
+      skipped: () => {
+        counts.duplicates += 1
+      },
+      failed: (work, error) => ends.failed(work, error),
+      startedAll: () => this.#parts.startedAll(),
+    }
+  }
+
+  #dispatcher(): Dispatcher {
+    return new Dispatcher({
+      attempts: this.#attempts,
+      lanes: this.lanes,
+      admission: this.#admission,
+      outcomes: this.#outcomes,
+      clock: this.#parts.clock,
+    })
+  }
+
+  #slices(store: Store, { groupCommit, outbox }: StoreStages, admission: Admission): Slices {
+    const { ends, clock, patiently, stopping } = this.#parts
+    return new Slices({
+      attempts: this.#attempts,
+      lanes: this.lanes,
+      admission,
+      outcomes: this.#outcomes,
+      clock,
+      begin: () => patiently('beginning a transaction', () => transactionsOf(store).begin()),
+      commit: (works, commit) => groupCommit.commit(works, commit),
+      room: () => outbox?.room(),
+      broken: (error) => ends.broken(error),
+      takenBack: async (works, cause) => {
+        this.#parts.logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
+        for (const work of works) ends.dropped(work)
+        const partitions = new Set(works.map(({ partition }) => partition))
+        const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
+        if (left.length > 0 && !stopping.aborted) await ends.overtaken(left, false)
+      },
+    })
+  }
+
+  #makeLoader(store: Store): Loader {
+    const { service, patiently, counts, ends } = this.#parts
+    return new Loader({
+      service,
+      cells: this.#cells,
+      load: (keys, marks) =>
+        patiently('reading state', () => store.load(service.name, keys, marks)),
+      loaded: () => this.starter.dispatch(),
+      resume: (work) => this.#resume(work),
+      idMissing: () => {
+        counts.idsMissing += 1
+      },
+      broken: (error) => ends.broken(error),
+    })
+  }
+
+  #storeless(): Pipeline {
+    const { service, producer, ends, clock, stopping } = this.#parts
+    if (service.options.publish !== 'transaction') return directPipeline(producer, ends)
+    return transactionPipeline(
+      {
+        transact: (records, positions) => this.#transact(records, positions),
+        pause: () => pause(clock, retryWait, stopping),
+      },
+      ends,
+    )
+  }
+
+  async #transact(
+    records: readonly OutgoingRecord[],
+    positions: readonly Position[],
+  ): Promise<TransactionResult> {
+    const member = this.#member()
+    if (this.#transactional === undefined || member === undefined)
+      throw new Error('a message was handled before the service was open')
+    return await this.#transactional.transact(records, positions, member)
+  }
+
+  #storeStages(store: Store): StoreStages {
+    const { service, producer, ends, clock, settings, patiently } = this.#parts
+    const parts = {
+      service,
+      producer,
+      ends,
+      commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
+    }
+    if (service.options.publish !== 'outbox') return publishThenStore(parts)
+    return storeThenPublish(parts, {
+      clock,
+      acknowledge: (partitions) => store.acknowledge(service.name, partitions),
+      largest: settings.bufferBytes,
+    })
+  }
+
+  async #sweep(store: Store, partitions: readonly LedgerPartition[]): Promise<void> {
+    const { service, producer, logger, counts } = this.#parts
+    const rows = await store.acquire(service.name, partitions)
+    for (const { topic, partition, unpublished } of rows) {
+      const last = unpublished.at(-1)
+      if (last === undefined) continue
+      logger.warn(
+        { topic, partition },
+        'publishing what a partition has left that is gone for good',
+      )
+      const [refused] = await publishLeft(producer, unpublished)
+      if (refused !== undefined) throw refused
+      counts.recovered += unpublished.reduce((sum, { records }) => sum + records.length, 0)
+      await store.acknowledge(service.name, [{ topic, partition, unit: last.unit }])
+    }
+  }
+}
+
+// How long a transaction that the group did not accept is not tried again: a rebalance is under way.
+const retryWait = 100
+
+/** Two processes never share one: a dead one's open transaction ends by the broker's time limit. */
+function transactionalId({ name }: Service, clock: Clock): string {
+  return `${name}-${clock.random().toString(36).slice(2)}`
+}
+
+function transactionsOf({ transactions }: Store): NonNullable<Store['transactions']> {
+  if (transactions === undefined) throw new Error('the store was said to have transactions')
+  return transactions
+}

@@ -1,0 +1,137 @@
+import type { PolluxError } from '../errors.ts'
+import type { OutgoingRecord, Position, TransactionResult } from '../ports/broker.ts'
+import type { Partition, Work } from './partition.ts'
+import { outputRefused } from './publisher.ts'
+
+/** What transactions need of their surroundings. */
+export interface TransactionParts {
+  transact(
+    records: readonly OutgoingRecord[],
+    positions: readonly Position[],
+  ): Promise<TransactionResult>
+  /** Outputs and position are committed. */
+  finished(work: Work): void
+  /** It is somebody else's by now, or a message before it has failed. */
+  dropped(work: Work): void
+  refused(work: Work, error: PolluxError): void
+  /** Waits before a refused transaction is tried again. */
+  pause(): Promise<void>
+  broken(error: unknown): void
+}
+
+// Of messages in a transaction.
+const largest = 1_000
+
+/**
+ * Commits outputs and positions together, in the broker's transactions. A transaction takes of each partition only what
+ * finished without a gap from its position on: an output of a message behind the position would be written again when
+ * that message is delivered again.
+ */
+export class TransactionCommit {
+  readonly #parts: TransactionParts
+  /** Finished, by partition and place. */
+  readonly #finished = new Map<Partition, Map<number, Work>>()
+  /** Where partitions have failed. */
+  readonly #ends = new WeakMap<Partition, number>()
+  #isCommitting = false
+
+  constructor(parts: TransactionParts) {
+    this.#parts = parts
+  }
+
+  add(work: Work): void {
+    const { partition } = work
+    if (work.place > (this.#ends.get(partition) ?? work.place)) return this.#parts.dropped(work)
+    let places = this.#finished.get(partition)
+    if (places === undefined) {
+      places = new Map()
+      this.#finished.set(partition, places)
+    }
+    places.set(work.place, work)
+    if (this.#isCommitting) return
+    this.#isCommitting = true
+    // What finishes in the same turn shares the first transaction.
+    queueMicrotask(() => void this.#commitAll())
+  }
+
+  /** The partition goes no further than this message, which has failed: what finished behind it is delivered again. */
+  stopAt({ partition, place }: Work): void {
+    this.#ends.set(partition, Math.min(place, this.#ends.get(partition) ?? place))
+    this.#dropBehind(partition, place)
+  }
+
+  #dropBehind(partition: Partition, end: number): void {
+    const places = this.#finished.get(partition)
+    if (places === undefined) return
+    for (const [place, work] of places) {
+      if (place <= end) continue
+      places.delete(place)
+      this.#parts.dropped(work)
+    }
+    if (places.size === 0) this.#finished.delete(partition)
+  }
+
+  async #commitAll(): Promise<void> {
+    try {
+      for (let works = this.#next(); works.length > 0; works = this.#next())
+        await this.#commit(works)
+      this.#isCommitting = false
+    } catch (error) {
+      this.#parts.broken(error)
+    }
+  }
+
+  #next(): Work[] {
+    const works: Work[] = []
+    for (const [partition, places] of this.#finished) {
+      if (partition.hasEnded) this.#dropBehind(partition, -1)
+      let place = partition.tracker.firstOpen
+      for (let work = places.get(place); work !== undefined; work = places.get(place)) {
+        if (works.length === largest) return works
+        works.push(work)
+        place += 1
+      }
+    }
+    return works
+  }
+
+  async #commit(works: readonly Work[]): Promise<void> {
+    const positions = new Map<Partition, number>()
+    for (const { partition, offset } of works) positions.set(partition, offset + 1)
+    const records = works.flatMap(({ outputs }) => outputs)
+    const result = await this.#parts.transact(
+      records,
+      [...positions].map(([{ topic, partition }, offset]) => ({ topic, partition, offset })),
+    )
+    if (result.outcome === 'committed') return this.#advance(works, positions)
+    if (result.refusals.length === 0) return this.#parts.pause()
+    const owners = works.flatMap((work) => work.outputs.map(() => work))
+    const refused = new Map<Work, PolluxError>()
+    for (const { index, error } of result.refusals) {
+      const [work, record] = [owners[index], records[index]]
+      if (work !== undefined && record !== undefined && !refused.has(work))
+        refused.set(work, outputRefused(record, error))
+    }
+    for (const [work, error] of refused) this.#refuse(work, error)
+  }
+
+  #advance(works: readonly Work[], positions: ReadonlyMap<Partition, number>): void {
+    for (const work of works) {
+      this.#finished.get(work.partition)?.delete(work.place)
+      work.partition.tracker.settle(work.place)
+    }
+    for (const [partition, offset] of positions) {
+      partition.done = offset
+      partition.committed = offset
+      if (this.#finished.get(partition)?.size === 0) this.#finished.delete(partition)
+    }
+    for (const work of works) this.#parts.finished(work)
+  }
+
+  /** A refused message stops its partition; those before it are tried again without it. */
+  #refuse(work: Work, error: PolluxError): void {
+    if (this.#finished.get(work.partition)?.delete(work.place) !== true) return
+    this.#parts.refused(work, error)
+    this.stopAt(work)
+  }
+}
