@@ -1,6 +1,6 @@
 import { shown } from '../errors.ts'
 import { Problems } from '../options.ts'
-import type { Store } from '../ports/store.ts'
+import type { MigratableStore } from '../ports/store.ts'
 import { schemaOption } from '../sql/schema-option.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import { connectPglite } from './pglite/pglite-connection.ts'
@@ -25,7 +25,7 @@ export interface PgliteStoreOptions {
  * folder, and POLLUX_FOLDER_INVALID when the folder's data is damaged or of a newer version.
  * @throws POLLUX_OPTION_INVALID
  */
-export function pgliteStore(options: PgliteStoreOptions = {}): Store {
+export function pgliteStore(options: PgliteStoreOptions = {}): MigratableStore {
   const { folder, schema } = checked(options)
   return new SqlStore({
     name: folder === undefined ? 'PGlite in memory' : `PGlite ${folder}`,

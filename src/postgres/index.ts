@@ -1,5 +1,5 @@
 import { checkObject, Problems } from '../options.ts'
-import type { Store } from '../ports/store.ts'
+import type { MigratableStore } from '../ports/store.ts'
 import { SqlStore } from '../sql/sql-store.ts'
 import { loadDriver } from './driver.ts'
 import { type PostgresOptions, type PostgresPlainOptions, readPostgresOptions } from './options.ts'
@@ -16,7 +16,7 @@ export type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
  * package `pg` (POLLUX_DRIVER_MISSING says how to get it).
  * @throws POLLUX_OPTION_INVALID listing all that is wrong.
  */
-export function postgres(options: PostgresOptions = {}): Store {
+export function postgres(options: PostgresOptions = {}): MigratableStore {
   checkObject('postgres()', options, '{ connectionString }, { pool } or {}')
   const problems = new Problems()
   const plain = readPostgresOptions(options, problems)
@@ -26,6 +26,8 @@ export function postgres(options: PostgresOptions = {}): Store {
     name,
     schema: plain.schema,
     newerCode: 'POLLUX_STORE_FAILED',
+    migratesAtOpen: plain.migrate,
+    lockTimeout: plain.lockTimeout,
     connect: async () => {
       const { pool, end } = await usedPool(options, plain)
       // The server's own limit comes first; this one is for a server that says nothing any more.

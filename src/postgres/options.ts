@@ -1,4 +1,4 @@
-import type { Duration } from '../duration.ts'
+import { type Duration, durationText } from '../duration.ts'
 import {
   checkMethods,
   duration,
@@ -108,7 +108,13 @@ export function readPostgresOptions(
       problems.add(`${name}: expected nothing beside pool, which has its own`)
     }
   }
-  return readOptions(postgresOptions, plain, problems, partNames)
+  const read = readOptions(postgresOptions, plain, problems, partNames)
+  if (read.lockTimeout >= read.statementTimeout) {
+    problems.add(
+      `lockTimeout: expected less than statementTimeout (${durationText(read.statementTimeout)}), found ${durationText(read.lockTimeout)}`,
+    )
+  }
+  return read
 }
 
 function isConnectionString(value: unknown): boolean {

@@ -1,4 +1,28 @@
 /**
+ * Raises the epochs of partitions and makes the rows that are missing. Waits for whoever holds a row no
+ * longer than the limit (SQLSTATE 55P03), which is set for this transaction alone.
+ */
+export function acquireFunction(schema: string): string {
+  return `create function ${schema}.pollux_acquire_1(
+    in_service text, in_topics text[], in_partitions int4[], in_topic_ids text[],
+    in_lock_timeout text
+  ) returns table (out_topic text, out_partition int4, out_epoch int8)
+  language plpgsql set enable_seqscan = off as $function$
+  begin
+    perform set_config('lock_timeout', in_lock_timeout, true);
+    return query
+      insert into ${schema}.pollux_ledger as ledger (service, topic, partition, topic_id, epoch)
+      select distinct on (given.topic collate "C", given.partition)
+        in_service, given.topic, given.partition, given.topic_id, 1
+      from unnest(in_topics, in_partitions, in_topic_ids) as given (topic, partition, topic_id)
+      order by given.topic collate "C", given.partition
+      on conflict (service, topic, partition) do update set epoch = ledger.epoch + 1
+      returning ledger.topic, ledger.partition, ledger.epoch;
+  end
+  $function$`
+}
+
+/**
  * What is known of keys and marks, as arrays in their order. Lateral probes with a limit read the
  * index key by key, whatever the statistics say.
  */

@@ -1,5 +1,5 @@
 import { commitFunction } from './commit-function.ts'
-import { acknowledgeFunction, forgetFunction, loadFunction } from './functions.ts'
+import { acknowledgeFunction, acquireFunction, forgetFunction, loadFunction } from './functions.ts'
 import { tables } from './tables.ts'
 
 /**
@@ -8,7 +8,10 @@ import { tables } from './tables.ts'
  */
 export interface Migration {
   readonly number: number
+  /** Without quotes. */
   readonly name: string
+  /** The step that a program must know to work with the tables as they are after this one. */
+  readonly needed: number
   /** `schema` is a quoted identifier. */
   statements(schema: string): readonly string[]
 }
@@ -25,8 +28,10 @@ export const migrations: readonly Migration[] = [
   {
     number: 1,
     name: 'ledger, state, inbox and outbox',
+    needed: 1,
     statements: (schema) => [
       ...tables(schema),
+      acquireFunction(schema),
       loadFunction(schema),
       acknowledgeFunction(schema),
       commitFunction(schema),

@@ -6,7 +6,8 @@ import type {
   LedgerRow,
   Loaded,
   Mark,
-  Store,
+  MigratableStore,
+  MigrationStep,
   StoreTransaction,
   Unit,
 } from '../ports/store.ts'
@@ -14,12 +15,14 @@ import { acquire } from './acquire.ts'
 import { int4Array, int8Array, textArray } from './arrays.ts'
 import { commit } from './commit.ts'
 import { load } from './load.ts'
-import { migrate } from './migrate.ts'
+import { checkMigrated, type MigrationTarget, migrate, pendingSteps } from './migrate.ts'
 import { postgresTransaction } from './postgres-transaction.ts'
+import { checkRights } from './rights.ts'
 import { readInteger } from './rows.ts'
 import type { SqlConnection } from './sql.ts'
 import { storeError } from './sql-errors.ts'
 import { beginTransaction } from './sql-transaction.ts'
+import { verify } from './verify.ts'
 
 export interface SqlStoreOptions {
   readonly name: string
@@ -27,6 +30,10 @@ export interface SqlStoreOptions {
   readonly schema: string
   /** What to reject with when a newer Pollux made the tables. */
   readonly newerCode: ErrorCode
+  /** Whether opening brings the tables up to date; else it demands that they are. Default true. */
+  readonly migratesAtOpen?: boolean
+  /** Milliseconds that taking over waits for a former owner's transaction. Default 5 s. */
+  readonly lockTimeout?: number
   connect(): Promise<SqlConnection>
 }
 
@@ -34,10 +41,11 @@ export interface SqlStoreOptions {
 const forgottenBlocks = '128'
 
 /** The store on PostgreSQL's SQL, whatever runs it. */
-export class SqlStore implements Store {
+export class SqlStore implements MigratableStore {
   readonly name: string
   readonly #options: SqlStoreOptions
   readonly #schema: string
+  readonly #target: MigrationTarget
   #opening: Promise<SqlConnection> | undefined
   #connection: SqlConnection | undefined
   #closing: Promise<void> | undefined
@@ -55,6 +63,8 @@ export class SqlStore implements Store {
     this.name = options.name
     this.#options = options
     this.#schema = `"${options.schema}"`
+    const { name: storeName, newerCode } = options
+    this.#target = { schema: this.#schema, storeName, newerCode }
   }
 
   async open(): Promise<void> {
@@ -67,8 +77,9 @@ export class SqlStore implements Store {
     try {
       const connection = await this.#options.connect()
       try {
-        const { newerCode } = this.#options
-        await migrate(connection, { schema: this.#schema, storeName: this.name, newerCode })
+        await checkRights(connection, this.#target)
+        if (this.#options.migratesAtOpen ?? true) await migrate(connection, this.#target)
+        else await checkMigrated(connection, this.#target)
       } catch (error) {
         await connection.close()
         throw error
@@ -83,7 +94,8 @@ export class SqlStore implements Store {
   }
 
   acquire(service: string, partitions: readonly LedgerPartition[]): Promise<readonly LedgerRow[]> {
-    return this.#use((connection) => acquire(connection, this.#schema, service, partitions))
+    const store = { schema: this.#schema, lockTimeout: this.#options.lockTimeout ?? 5_000 }
+    return this.#use((connection) => acquire(connection, store, service, partitions))
   }
 
   load(
@@ -146,6 +158,16 @@ export class SqlStore implements Store {
     return next !== null
   }
 
+  migrate({ dryRun = false } = {}): Promise<readonly MigrationStep[]> {
+    return this.#useUnopened((connection) =>
+      dryRun ? pendingSteps(connection, this.#target) : migrate(connection, this.#target),
+    )
+  }
+
+  verify(): Promise<readonly string[]> {
+    return this.#useUnopened((connection) => verify(connection, this.#target))
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#stop()
     return this.#closing
@@ -163,6 +185,25 @@ export class SqlStore implements Store {
       return await work(connection)
     } catch (error) {
       throw storeError(this.name, error)
+    }
+  }
+
+  /** The same, with a connection for this alone when the store is not open. */
+  async #useUnopened<Result>(
+    work: (connection: SqlConnection) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#opening !== undefined) {
+      await this.open()
+      return this.#use(work)
+    }
+    let connection: SqlConnection | undefined
+    try {
+      connection = await this.#options.connect()
+      return await work(connection)
+    } catch (error) {
+      throw storeError(this.name, error)
+    } finally {
+      await connection?.close()
     }
   }
 
