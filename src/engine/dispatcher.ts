@@ -7,9 +7,9 @@ import type { Work } from './partition.ts'
 
 /** What becomes of messages. All are called before the next message of the lane starts, and none may throw. */
 export interface Outcomes {
-  /** Its handler succeeded; what it returned is in `outputs`. */
+  /** Its handler succeeded, and what it returned is in `outputs`; or it was skipped. */
   finished(work: Work): void
-  /** Its event had its effect already. */
+  /** It is not handled, as its event had its effect already. */
   skipped(work: Work): void
   failed(work: Work, error: PolluxError): void
   /** There is nothing left that could start now. */
@@ -118,6 +118,7 @@ export class Dispatcher implements Starter {
 
   #skip(work: Work): void {
     this.#outcomes.skipped(work)
+    this.#outcomes.finished(work)
     this.#end(work)
   }
 

@@ -87,6 +87,8 @@ export class Lanes {
   /** A message that was held may start. */
   resume(work: Work): void {
     work.partition.released.push(work)
+    // One that has ended meanwhile is not asked for its next message any more, and others may wait behind this one.
+    if (work.partition.isClosed) this.#passOver(work.partition)
   }
 
   /** Holds up later messages of the lane until `leave`. To be called for a message whose handler has not returned. */

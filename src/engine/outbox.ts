@@ -73,7 +73,7 @@ export class Outbox {
   acknowledged(batch: StoredBatch): void {
     const { partition, unit } = batch
     this.#free(batch)
-    if (!partition.hasEnded) {
+    if (!partition.hasEnded && !partition.isStuck) {
       partition.unpublished.shift()
       partition.acknowledged = unit
       this.#tellLater(partition)
@@ -84,6 +84,7 @@ export class Outbox {
   /** The store keeps it, and the partition stops: it is published again at the next start. */
   refused(batch: StoredBatch, error: PolluxError): void {
     this.#free(batch)
+    batch.partition.isStuck = true
     this.#parts.refused(batch, error)
     this.#finish(batch)
   }

@@ -146,6 +146,8 @@ export class Partition {
   readonly epoch: number | undefined
   /** The number of the last unit that changed its row in the ledger. */
   unit: number
+  /** The broker has refused a stored output for good: those behind it must not overtake it. */
+  isStuck = false
   /** Stored and not acknowledged, oldest first. */
   readonly unpublished: StoredBatch[] = []
   /** Outputs of this unit and of all earlier ones are acknowledged, and the store still has them. */

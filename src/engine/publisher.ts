@@ -3,14 +3,14 @@ import type { BrokerProducer, OutgoingRecord } from '../ports/broker.ts'
 
 /** What is published as one: the outputs of a message, or of a unit. */
 export interface Publication {
-  /** Once it has ended, the partition is somebody else's, who publishes again. */
-  readonly partition: { readonly hasEnded: boolean }
+  /** Nothing of a partition that has ended is sent, as its next owner does so; nor of one that is stuck. */
+  readonly partition: { readonly hasEnded: boolean; readonly isStuck: boolean }
   readonly outputs: readonly OutgoingRecord[]
 }
 
 /** What becomes of publications. None may throw. */
 export interface Deliveries<P extends Publication> {
-  /** All are acknowledged by all in-sync replicas, or the partition has ended. Called in the order of `add`. */
+  /** All are acknowledged by all in-sync replicas, or the partition has ended or is stuck. Called in the order of `add`. */
   acknowledged(publication: P): void
   /** One was refused for good. */
   refused(publication: P, error: PolluxError): void
@@ -72,7 +72,7 @@ export class Publisher<P extends Publication> {
     const records: OutgoingRecord[] = []
     const owners: P[] = []
     for (const publication of batch) {
-      if (publication.partition.hasEnded) continue
+      if (publication.partition.hasEnded || publication.partition.isStuck) continue
       for (const record of publication.outputs) {
         records.push(record)
         owners.push(publication)
