@@ -1,9 +1,9 @@
 import pg from 'pg'
-import { connectionString } from './database.ts'
+import { server } from './database.ts'
 
 /** A connection to the tables that the hand-written loops write; makes them. */
 export async function openTables(schema: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString })
+  const client = new pg.Client(server)
   await client.connect()
   await client.query(`set search_path = ${schema}`)
   await client.query(`create table mark (

@@ -1,15 +1,20 @@
 import { randomInt } from 'node:crypto'
 import pg from 'pg'
 
-/** Where the benchmark's PostgreSQL is. */
-export const connectionString: string =
-  process.env.POSTGRES_URL ?? 'postgres://postgres@127.0.0.1:5432/test'
+const { PGHOST, PGUSER, PGDATABASE } = process.env
+
+/** Where PostgreSQL is: by the usual variables, else the local one. The driver reads the others of them itself. */
+export const server: pg.ClientConfig = {
+  host: PGHOST ?? '127.0.0.1',
+  user: PGUSER ?? 'postgres',
+  database: PGDATABASE ?? 'postgres',
+}
 
 /** Gives `work` the name of a schema that nobody has, and drops that schema afterwards. */
 export async function withSchema<T>(
   work: (schema: string, database: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const database = new pg.Client({ connectionString })
+  const database = new pg.Client(server)
   await database.connect()
   const schema = `pollux_bench_${process.pid}_${randomInt(2 ** 30)}`
   try {

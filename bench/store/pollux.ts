@@ -8,7 +8,7 @@ import { eventService } from '../event-service.ts'
 import { brokers } from '../kafka-topics.ts'
 import { Meter } from '../meter.ts'
 import { readTask, tellResult } from '../turns.ts'
-import { connectionString } from './database.ts'
+import { server } from './database.ts'
 import { StatementWatch } from './statement-watch.ts'
 import type { StoreTask } from './task.ts'
 
@@ -21,7 +21,7 @@ const service = eventService(group, { input, output }, publish, () => {
   if (meter.count === messages) all.resolve()
 })
 // A pool of ours is not ended by the store, so that its server processes can be looked at afterwards.
-const pool = new pg.Pool({ connectionString, max: 6, idleTimeoutMillis: 0 })
+const pool = new pg.Pool({ ...server, max: 6, idleTimeoutMillis: 0 })
 const store = postgres({ pool, schema })
 
 const runtime = await run(service, { broker: kafka({ brokers }), store, logger: silent })
