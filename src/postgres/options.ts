@@ -117,6 +117,7 @@ export function readPostgresOptions(
   return read
 }
 
-function isConnectionString(value: unknown): boolean {
+/** Whether it is a PostgreSQL address at all; what is in it shows only when connecting. */
+export function isConnectionString(value: unknown): value is string {
   return typeof value === 'string' && /^postgres(ql)?:/.test(value) && URL.canParse(value)
 }
