@@ -115,12 +115,15 @@ export const unitTests: Readonly<Record<string, StoreTest>> = {
       marks,
     )
     assert.ok(loaded.applied.every(Boolean))
-    assert.deepEqual(
-      loaded.states,
-      numbers.map((number, index) => stateRow(`${number}`, versions[index], `${number}`)),
-    )
     const [stored] = (await probe.acquireOne(orders0)).unpublished
-    assert.deepEqual(stored, { unit: 1, records: outputs })
+    assert.equal(stored?.unit, 1)
+    assert.equal(stored.records.length, outputs.length)
+    // One by one: to print the difference of thousands takes minutes.
+    for (const [index, number] of numbers.entries()) {
+      const row = stateRow(`${number}`, versions[index], `${number}`)
+      assert.deepEqual(loaded.states[index], row)
+      assert.deepEqual(stored.records[index], outputs[index])
+    }
   },
 
   async 'a unit covers 200 partitions'(probe) {
