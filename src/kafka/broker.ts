@@ -9,6 +9,7 @@ import type {
   GroupMember,
   Position,
   Subscription,
+  TransactionalProducer,
 } from '../ports/broker.ts'
 import type { Logger } from '../ports/logger.ts'
 import { type AdminConnection, KafkaAdmin } from './admin.ts'
@@ -25,6 +26,7 @@ import {
   type DriverClient,
   type DriverConsumer,
   type DriverProducer,
+  type DriverTransactionalProducer,
   loadDriver,
 } from './driver.ts'
 import { closedError } from './errors.ts'
@@ -34,6 +36,8 @@ import type { KafkaPlainOptions } from './options.ts'
 import { KafkaProducer } from './producer.ts'
 import { KafkaReader } from './reader.ts'
 import type { Secrets } from './secrets.ts'
+import { TransactionClient } from './transaction-client.ts'
+import { KafkaTransactionalProducer } from './transactional-producer.ts'
 import { Wake } from './wake.ts'
 
 interface Closable {
@@ -48,7 +52,9 @@ export class KafkaBroker implements Broker {
   readonly #plain: KafkaPlainOptions
   readonly #closed = new AbortController()
   readonly #context: ConnectionContext
-  readonly #open = new Set<Closable>()
+  readonly #members = new Set<Closable>()
+  /** Producers and readers. */
+  readonly #others = new Set<Closable>()
   readonly #admin: KafkaAdmin
   #base: Promise<Base> | undefined
   #closing: Promise<void> | undefined
@@ -100,11 +106,11 @@ export class KafkaBroker implements Broker {
       pollLimit: this.#plain.pollLimit,
       starts: (consumer, partitions, signal) =>
         startPositions(consumer, admin, partitions, subscription.start, signal),
-      left: () => this.#open.delete(closable),
+      left: () => this.#members.delete(closable),
     })
     const closable = { close: () => member.leave() }
     callbacks.member = member
-    this.#open.add(closable)
+    this.#members.add(closable)
     member.subscribe()
     return member
   }
@@ -120,10 +126,46 @@ export class KafkaBroker implements Broker {
       connected,
       this.#context,
       this.#configs.maxRecordBytes,
-      () => this.#open.delete(producer),
+      () => this.#others.delete(producer),
     )
-    this.#open.add(producer)
+    this.#others.add(producer)
     return producer
+  }
+
+  async transactionalProducer(id: string): Promise<TransactionalProducer> {
+    const { driver } = await this.#connection()
+    const producer: KafkaTransactionalProducer = await KafkaTransactionalProducer.open({
+      id,
+      context: this.#context,
+      maxBytes: this.#configs.maxRecordBytes,
+      timeout: this.#configs.transactionTimeout,
+      open: (isStopped) => this.#transactionClient(driver, id, isStopped),
+      closed: () => this.#others.delete(producer),
+    })
+    this.#others.add(producer)
+    if (this.#closing === undefined) return producer
+    await producer.close()
+    throw closedError(`The connection ${this.name}`)
+  }
+
+  async #transactionClient(
+    driver: Driver,
+    id: string,
+    isStopped: () => boolean,
+  ): Promise<TransactionClient> {
+    const connected = await this.#client<DriverTransactionalProducer>(
+      () => new driver.Producer(this.#configs.transactional(id)),
+      this.#context.logger,
+    )
+    const { maxRecordBytes } = this.#configs
+    const client = new TransactionClient(connected, this.#context, maxRecordBytes, isStopped)
+    try {
+      await client.init()
+    } catch (error: unknown) {
+      await client.close()
+      throw error
+    }
+    return client
   }
 
   async reader(from: readonly Position[]): Promise<BrokerReader> {
@@ -139,9 +181,9 @@ export class KafkaBroker implements Broker {
       this.#context.logger,
     )
     const reader: KafkaReader = new KafkaReader(connected, wake, from, this.#context, () =>
-      this.#open.delete(reader),
+      this.#others.delete(reader),
     )
-    this.#open.add(reader)
+    this.#others.add(reader)
     return reader
   }
 
@@ -152,12 +194,9 @@ export class KafkaBroker implements Broker {
 
   async #close(): Promise<void> {
     // Members first: while they give up their partitions, their owner sends and looks things up.
-    const members = [...this.#open].filter(
-      (one) => !(one instanceof KafkaProducer) && !(one instanceof KafkaReader),
-    )
-    await Promise.all(members.map((one) => one.close()))
+    await Promise.all([...this.#members].map((one) => one.close()))
     this.#closed.abort()
-    await Promise.all([...this.#open].map((one) => one.close()))
+    await Promise.all([...this.#others].map((one) => one.close()))
     const base = await this.#base?.catch(() => undefined)
     if (base !== undefined) await disconnectClient(base.client, 5_000)
   }

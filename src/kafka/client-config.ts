@@ -17,34 +17,43 @@ export type ClientConfig = Record<string, unknown>
 export interface ClientConfigs {
   admin(): ClientConfig
   producer(): ClientConfig
+  /** A producer that takes this transactional id. */
+  transactional(id: string): ClientConfig
   consumer(group: string): ClientConfig
   /** A consumer outside of any group; the driver wants a name all the same. */
   reader(name: string): ClientConfig
   /** Most bytes of one record, as the producer counts them. */
   readonly maxRecordBytes: number
+  /** After how many milliseconds the broker aborts a transaction by itself. */
+  readonly transactionTimeout: number
 }
 
 /** What differs from librdkafka's defaults and may be changed; `docs/kafka.md` says why. */
-export const defaultSettings: Readonly<Record<'client' | 'consumer' | 'producer', KafkaSettings>> =
-  {
-    client: {
-      'reconnect.backoff.max.ms': 2_000,
-      'topic.metadata.refresh.interval.ms': 60_000,
-      'socket.keepalive.enable': true,
-    },
-    consumer: {
-      'queued.max.messages.kbytes': 16_384,
-      'queued.min.messages': 20_000,
-      'fetch.max.bytes': 16 * 1024 ** 2,
-      'fetch.queue.backoff.ms': 20,
-      'fetch.wait.max.ms': 100,
-      'heartbeat.interval.ms': 3_000,
-    },
-    producer: {
-      'linger.ms': 5,
-      'queue.buffering.max.kbytes': 262_144,
-    },
-  }
+export const defaultSettings: Readonly<
+  Record<'client' | 'consumer' | 'producer' | 'transactional', KafkaSettings>
+> = {
+  client: {
+    'reconnect.backoff.max.ms': 2_000,
+    'topic.metadata.refresh.interval.ms': 60_000,
+    'socket.keepalive.enable': true,
+  },
+  consumer: {
+    'queued.max.messages.kbytes': 16_384,
+    'queued.min.messages': 20_000,
+    'fetch.max.bytes': 16 * 1024 ** 2,
+    'fetch.queue.backoff.ms': 20,
+    'fetch.wait.max.ms': 100,
+    'heartbeat.interval.ms': 3_000,
+  },
+  producer: {
+    'linger.ms': 5,
+    'queue.buffering.max.kbytes': 262_144,
+  },
+  transactional: {
+    'transaction.timeout.ms': 15_000,
+    'retry.backoff.ms': 20,
+  },
+}
 
 const forcedConsumer: KafkaSettings = {
   'enable.auto.commit': false,
@@ -54,9 +63,13 @@ const forcedConsumer: KafkaSettings = {
   'allow.auto.create.topics': false,
 }
 
-const forcedProducer: KafkaSettings = {
+const forcedTransactional: KafkaSettings = {
   'enable.idempotence': true,
   acks: 'all',
+}
+
+const forcedProducer: KafkaSettings = {
+  ...forcedTransactional,
   'message.timeout.ms': 0,
 }
 
@@ -83,16 +96,29 @@ export function clientConfigs(
     partitioner: 'murmur2_random',
     ...options.client,
     ...options.producer,
-    ...forcedProducer,
+    'delivery.report.only.error': true,
+    dr_msg_cb: true,
   }
+  const transactional = inTransactions({ ...defaultSettings.transactional, ...producer })
   return {
     admin: () => ({ ...base, ...options.admin }),
-    producer: () =>
-      checked({ ...producer, 'delivery.report.only.error': true, dr_msg_cb: true }, 'producer'),
+    producer: () => checked({ ...producer, ...forcedProducer }, 'producer', forcedProducer),
+    transactional: (id) =>
+      checked(
+        { ...transactional, ...forcedTransactional, 'transactional.id': id },
+        'producer',
+        forcedTransactional,
+      ),
     consumer: (group) =>
-      checked({ ...membership(plain, consumer), ...forcedConsumer, 'group.id': group }, 'consumer'),
-    reader: (name) => checked({ ...consumer, ...forcedConsumer, 'group.id': name }, 'consumer'),
+      checked(
+        { ...membership(plain, consumer), ...forcedConsumer, 'group.id': group },
+        'consumer',
+        forcedConsumer,
+      ),
+    reader: (name) =>
+      checked({ ...consumer, ...forcedConsumer, 'group.id': name }, 'consumer', forcedConsumer),
     maxRecordBytes: Number(producer['message.max.bytes'] ?? 1_000_000),
+    transactionTimeout: Number(transactional['transaction.timeout.ms']),
   }
 }
 
@@ -115,6 +141,15 @@ function membership(plain: KafkaPlainOptions, consumer: ClientConfig): ClientCon
   }
 }
 
+/** A producer's settings with the limits that a transaction's time sets to them; librdkafka refuses others. */
+function inTransactions(producer: ClientConfig): ClientConfig {
+  const { 'message.timeout.ms': _, 'delivery.timeout.ms': __, ...config } = producer
+  const socket = config['socket.timeout.ms']
+  if (socket === undefined) return config
+  const limit = Number(config['transaction.timeout.ms'])
+  return { ...config, 'socket.timeout.ms': Math.min(Number(socket), limit) }
+}
+
 const ownSettings = new Set([
   ...[
     'bootstrap.servers',
@@ -130,6 +165,7 @@ const ownSettings = new Set([
     'delivery.report.only.error',
     'dr_msg_cb',
     'sasl.username',
+    'transactional.id',
   ],
   ...[
     'sasl.password',
@@ -144,12 +180,14 @@ const ownSettings = new Set([
  * What the client will really run with must not break a guarantee either, whatever way it came about: the last
  * look before a client is made.
  */
-function checked(config: ClientConfig, group: 'consumer' | 'producer'): ClientConfig {
+function checked(
+  config: ClientConfig,
+  group: 'consumer' | 'producer',
+  forced: KafkaSettings,
+): ClientConfig {
   const foreign = Object.entries(config).filter(([name]) => !ownSettings.has(name))
   const found = [...findRefused({ [group]: Object.fromEntries(foreign) as KafkaSettings })]
-  for (const [name, value] of Object.entries(
-    group === 'producer' ? forcedProducer : forcedConsumer,
-  )) {
+  for (const [name, value] of Object.entries(forced)) {
     if (config[name] !== value) found.push(`${group}['${name}'] is not ${value}`)
   }
   if (found.length === 0) return config

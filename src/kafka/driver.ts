@@ -4,6 +4,12 @@ import type { ClientConfig } from './client-config.ts'
 /** What a callback of the driver gets for an error. */
 export interface DriverError extends Error {
   readonly code: number
+  /** Said by calls of transactions: the same call is to be made again. */
+  readonly isRetriable?: boolean
+  /** The transaction has to be aborted. */
+  readonly isTxnRequiresAbort?: boolean
+  /** The client cannot be used any more. */
+  readonly isFatal?: boolean
 }
 
 type Callback<Value = unknown> = (error: DriverError | null | undefined, value: Value) => void
@@ -80,6 +86,20 @@ export interface DriverProducer extends DriverClient {
   ): void
   flush(timeout: number, done: (error: DriverError | null | undefined) => void): void
   setPollInterval(interval: number): void
+}
+
+/** A producer with a `transactional.id`. A call whose time is over goes on; the same call waits for it again. */
+export interface DriverTransactionalProducer extends DriverProducer {
+  initTransactions(timeout: number, done: Callback): void
+  beginTransaction(done: Callback): void
+  sendOffsetsToTransaction(
+    positions: readonly DriverPosition[],
+    consumer: DriverConsumer,
+    timeout: number,
+    done: Callback,
+  ): void
+  commitTransaction(timeout: number, done: Callback): void
+  abortTransaction(timeout: number, done: Callback): void
 }
 
 export interface DriverConsumer extends DriverClient {
@@ -172,7 +192,7 @@ export interface DriverAdmin {
 
 /** The driver: `@confluentinc/kafka-javascript`, of which only the low-level classes are used. */
 export interface Driver {
-  readonly Producer: new (config: ClientConfig) => DriverProducer
+  readonly Producer: new (config: ClientConfig) => DriverTransactionalProducer
   readonly KafkaConsumer: new (config: ClientConfig) => DriverConsumer
   readonly AdminClient: { createFrom(client: DriverClient): DriverAdmin }
 }

@@ -8,6 +8,7 @@ export const kafkaErrors = {
   queueFull: -184,
   timedOut: -185,
   state: -172,
+  fenced: -144,
   purgedInFlight: -151,
   purgedInQueue: -152,
   fatal: -150,
@@ -18,22 +19,31 @@ export const kafkaErrors = {
   invalidTopic: 17,
   recordListTooLarge: 18,
   illegalGeneration: 22,
+  unknownMember: 25,
   rebalanceInProgress: 27,
   topicNotAuthorized: 29,
   groupNotAuthorized: 30,
   clusterNotAuthorized: 31,
   topicExists: 36,
+  skippedSequence: 45,
+  invalidProducerEpoch: 47,
+  invalidTransactionState: 48,
+  unknownProducerMapping: 49,
+  invalidTransactionTimeout: 50,
+  transactionNotAuthorized: 53,
+  unknownProducer: 59,
   groupNotFound: 69,
   fencedInstance: 82,
+  producerFenced: 90,
   fencedEpoch: 110,
   staleEpoch: 113,
 } as const
 
-// Transport, name resolution, all brokers down, local time-outs, coordinator not known yet, retry, busy; and
-// Kafka's: leader or coordinator moving or loading, request time-out, not enough replicas, storage error, unstable
-// offsets, throttled, reassignment.
+// Transport, name resolution, records out of time, all brokers down, local time-outs, coordinator not known yet, retry,
+// busy; and Kafka's: leader or coordinator moving or loading, request time-out, not enough replicas, storage error,
+// unstable offsets, throttled, reassignment.
 const passing = new Set([
-  ...[-195, -193, -187, -185, -180, -166, -164, -154, -178, -177],
+  ...[-195, -193, -192, -187, -185, -180, -166, -164, -154, -178, -177],
   ...[5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 60, 72, 74, 75, 77, 78, 88, 89],
 ])
 
@@ -60,8 +70,14 @@ const hints: Readonly<Record<number, string>> = {
     'Give this account the right to read, or write, and describe the topic.',
   [kafkaErrors.groupNotAuthorized]: 'Give this account the right to read the group.',
   [kafkaErrors.clusterNotAuthorized]: 'Give this account the right to do that on the cluster.',
+  [kafkaErrors.transactionNotAuthorized]:
+    'Give this account the right to write, and describe, the transactional id.',
+  [kafkaErrors.invalidTransactionTimeout]:
+    'Lower transaction.timeout.ms of the producer, or raise transaction.max.timeout.ms of the broker.',
   [kafkaErrors.fencedInstance]:
     'Another process uses the same instanceId; each process needs one of its own.',
+  [kafkaErrors.fenced]:
+    'A newer producer has the same transactional id; each process needs one of its own.',
   [kafkaErrors.fatal]: 'The client cannot go on; restart the process.',
   [kafkaErrors.autoOffsetReset]:
     'Records between were deleted, or the topic was made again. Reset the group to a position that exists.',

@@ -91,7 +91,8 @@ export async function startPositions(
   })
 }
 
-async function committedPositions(
+/** The group's committed positions, each in its place; undefined where there is none. */
+export async function committedPositions(
   consumer: DriverConsumer,
   partitions: readonly TopicPartition[],
 ): Promise<readonly (number | undefined)[]> {

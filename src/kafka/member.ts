@@ -15,6 +15,7 @@ import type { ConnectionLog } from './connection-log.ts'
 import { call, type DriverConsumer, type DriverError, type DriverPosition } from './driver.ts'
 import { brokerError, closedError, errorNumber, isPassing, kafkaErrors } from './errors.ts'
 import { Intake } from './intake.ts'
+import { Membership } from './membership.ts'
 import { bare, type Holding, Holdings } from './partitions.ts'
 import { patiently } from './patience.ts'
 import { Rebalance } from './rebalance.ts'
@@ -47,6 +48,8 @@ export interface MemberParts {
 
 /** A member of a group, on a consumer of the driver. */
 export class KafkaMember implements GroupMember {
+  /** For transactions, which store positions in the member's name. */
+  readonly membership: Membership
   readonly #parts: MemberParts
   readonly #consumer: DriverConsumer
   readonly #log: ConnectionLog
@@ -66,6 +69,7 @@ export class KafkaMember implements GroupMember {
     this.#parts = parts
     this.#consumer = parts.connected.client
     this.#log = parts.connected.log
+    this.membership = new Membership(this.#consumer, this.#holdings)
     const { subscription, listener, context } = parts
     this.#intake = new Intake(this.#consumer, parts.wake, (error) => this.#streamFailed(error))
     this.#rebalance = new Rebalance({
@@ -245,7 +249,8 @@ export class KafkaMember implements GroupMember {
     this.#committer.close()
     this.#rebalance.close()
     await this.#intake.alone(async () => {
-      if (await disconnectClient(this.#consumer, disconnectLimit)) return
+      const isFree = await this.membership.end(disconnectLimit)
+      if (isFree && (await disconnectClient(this.#consumer, disconnectLimit))) return
       subscription.logger.warn(
         { group: subscription.group },
         'A Kafka consumer did not end in time; it is left alone',

@@ -80,7 +80,7 @@ export const refusedSettings: readonly RefusedSetting[] = [
   },
   unless('message.timeout.ms', ['0'], noTimeOut),
   unless('delivery.timeout.ms', ['0'], noTimeOut),
-  always('transactional.id', 'Pollux does not publish in Kafka transactions yet.'),
+  always('transactional.id', 'The runtime gives each of its transactional producers an id.'),
   unless(
     'partitioner',
     ['murmur2', 'murmur2_random'],
