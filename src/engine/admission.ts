@@ -32,11 +32,12 @@ export class Admission {
       return 'wait'
     }
     if (effects.isApplied) return 'skip'
-    if (effects.mark === undefined) return 'handle'
+    if (effects.mark === undefined || effects.hasClaim) return 'handle'
     const claim = this.#claims.take(work, effects.mark)
     if (claim === 'wait') this.#lanes.hold(work)
-    // Its mark is there, or will be with the same unit at the latest.
-    if (claim === 'skip') effects.isApplied = true
+    // Its original was committed since it was loaded.
+    effects.isApplied = claim === 'skip'
+    effects.hasClaim = claim === 'handle'
     return claim
   }
 
@@ -44,8 +45,9 @@ export class Admission {
   leave(work: Work, isCommitted: boolean): void {
     const { effects } = work
     if (effects === undefined) return
-    if (effects.mark !== undefined && !effects.isApplied)
+    if (effects.mark !== undefined && effects.hasClaim)
       this.#claims.release(work, effects.mark, isCommitted)
+    effects.hasClaim = false
     this.#loader.giveBack(work)
   }
 }

@@ -10,8 +10,11 @@ export interface AssignmentHooks {
   readonly acquire:
     | ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>)
     | undefined
-  /** @param left what earlier units stored and nobody has acknowledged, oldest first */
-  added(partition: Partition, left: readonly StoredOutputs[]): void
+  /**
+   * @param left what earlier units stored and nobody has acknowledged, oldest first
+   * @param position the group's, which does not pass the inputs of what is left
+   */
+  added(partition: Partition, left: readonly StoredOutputs[], position: number): void
   /** Finishes what is in work and commits it, within its time limit. */
   drain(partitions: readonly Partition[]): Promise<void>
   /** Already ended. */
@@ -26,8 +29,8 @@ export class Assignment implements GroupListener {
   readonly #hooks: AssignmentHooks
   readonly #logger: Logger
   readonly #partitions = new Map<string, Map<number, Partition>>()
-  /** Being taken over again; taken out when they are wanted back meanwhile. */
-  readonly #restarting = new Set<string>()
+  /** Ended, and being taken over again; taken out when they are wanted back meanwhile. */
+  readonly #restarting = new Set<Partition>()
   /** The partitions that are ours now. */
   all: readonly Partition[] = []
   /** By name, for the ids of outputs; a store's ledger knows better. */
@@ -73,9 +76,10 @@ export class Assignment implements GroupListener {
   }
 
   /**
-   * Takes ours of these over again, from what the ledger says; the work of before is dropped. The reading position is
-   * moved before the partition is there again, as otherwise records from the old position could get in, and everything
-   * between the two would be passed over.
+   * Takes ours of these over again, from what the ledger says; the work of before is dropped. Not those that are closed:
+   * they are on their way to somebody else, have failed, or are at their end. The reading position is moved before the
+   * partition is there again, as otherwise records from the old position could get in, and everything between the two
+   * would be passed over.
    */
   async restart(
     partitions: readonly Partition[],
@@ -84,19 +88,23 @@ export class Assignment implements GroupListener {
     const ours = partitions.filter(
       (partition) => this.find(partition.topic, partition.partition) === partition,
     )
+    const closed = new Set(ours.filter(({ isClosed }) => isClosed))
     this.#remove(ours)
-    const again = ours.filter(({ failure }) => failure === undefined)
-    for (const partition of again) this.#restarting.add(String(partition))
+    const again = ours.filter((partition) => !closed.has(partition))
+    for (const partition of again) this.#restarting.add(partition)
     const ledger = (await this.#hooks.acquire?.(again)) ?? []
-    const assigned = again.map(({ topic, partition, committed, done }, index) => {
-      return { topic, partition, committed, start: ledger[index]?.next ?? done }
+    const next = again.flatMap((old, index) => {
+      const { topic, partition, committed, durable } = old
+      const assigned = { topic, partition, committed, start: durable }
+      return this.#restarting.has(old) ? [{ old, assigned, row: ledger[index] }] : []
     })
-    await seek(assigned.map(({ topic, partition, start }) => ({ topic, partition, offset: start })))
-    again.forEach((partition, index) => {
-      const next = assigned[index]
-      if (this.#restarting.delete(String(partition)) && next !== undefined)
-        this.#add(next, ledger[index])
-    })
+    await seek(
+      next.map(({ assigned: { topic, partition, start }, row }) => {
+        return { topic, partition, offset: row?.next ?? start }
+      }),
+    )
+    for (const { old, assigned, row } of next)
+      if (this.#restarting.delete(old)) this.#add(assigned, row)
   }
 
   #add(assigned: AssignedPartition, ledger: LedgerRow | undefined): Partition {
@@ -115,12 +123,18 @@ export class Assignment implements GroupListener {
     const partitions = this.#partitions.get(assigned.topic) ?? new Map<number, Partition>()
     this.#partitions.set(assigned.topic, partitions.set(assigned.partition, partition))
     this.all = [...this.all, partition]
-    this.#hooks.added(partition, ledger?.unpublished ?? [])
+    const position = Math.min(assigned.committed ?? assigned.start, partition.done)
+    this.#hooks.added(partition, ledger?.unpublished ?? [], position)
     return partition
   }
 
   #ours(partitions: readonly TopicPartition[]): Partition[] {
-    for (const { topic, partition } of partitions) this.#restarting.delete(`${topic}/${partition}`)
+    for (const old of this.#restarting) {
+      const isWanted = partitions.some(
+        ({ topic, partition }) => topic === old.topic && partition === old.partition,
+      )
+      if (isWanted) this.#restarting.delete(old)
+    }
     return partitions.flatMap(({ topic, partition }) => this.find(topic, partition) ?? [])
   }
 

@@ -9,10 +9,10 @@ export interface ServiceCounts {
   idsMissing: number
   /** Outputs that a previous owner had stored and not published. */
   recovered: number
-  /** Units that were done again, as somebody else had changed what they were built on. */
-  conflicts: number
-  /** Units that were refused, as their partition has a newer owner, or as the answer to a commit was lost. */
-  fenced: number
+  /** Messages that were handled again, as somebody else had changed their key's state meanwhile. */
+  repeated: number
+  /** Partitions that started anew from the ledger: a newer owner was there, or the answer to a commit was lost. */
+  restarts: number
 }
 
 export function newCounts(service: string): ServiceCounts {
@@ -22,7 +22,7 @@ export function newCounts(service: string): ServiceCounts {
     stale: 0,
     idsMissing: 0,
     recovered: 0,
-    conflicts: 0,
-    fenced: 0,
+    repeated: 0,
+    restarts: 0,
   }
 }

@@ -12,6 +12,8 @@ export interface Outcomes {
   /** It is not handled, as its event had its effect already. */
   skipped(work: Work): void
   failed(work: Work, error: PolluxError): void
+  /** Somebody else has changed the state that its handler was given: it is handled again. */
+  again(work: Work): void
   /** There is nothing left that could start now. */
   startedAll(): void
 }
@@ -96,7 +98,8 @@ export class Dispatcher implements Starter {
     const admission = this.#admission?.admit(work)
     if (admission === 'wait') return
     this.#running += 1
-    work.partition.inFlight += 1
+    if (work.effects?.isBegun !== true) work.partition.inFlight += 1
+    work.effects?.begin()
     if (admission === 'skip') return this.#skip(work)
     const attempt = new Attempt(this.#attempts, work)
     let returned: unknown
@@ -123,6 +126,7 @@ export class Dispatcher implements Starter {
   }
 
   #succeed(work: Work, attempt: Attempt, returned: unknown): void {
+    if (work.effects?.isOutdated === true) return this.#redo(work)
     try {
       attempt.end(returned)
     } catch (error) {
@@ -134,13 +138,21 @@ export class Dispatcher implements Starter {
   }
 
   #fail(work: Work, attempt: Attempt, cause: unknown): void {
+    if (work.effects?.isOutdated === true) return this.#redo(work)
     this.#outcomes.failed(work, attempt.fail(cause))
     this.#end(work)
   }
 
+  #redo(work: Work): void {
+    this.#running -= 1
+    this.#outcomes.again(work)
+    this.dispatch()
+  }
+
   #end(work: Work): void {
     this.#running -= 1
-    work.letGoOfBytes()
+    // With a store it may have to be handled again.
+    if (work.effects === undefined) work.letGoOfBytes()
     this.#lanes.leave(work)
     this.dispatch()
   }

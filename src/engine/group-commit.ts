@@ -1,5 +1,7 @@
 import type { CommitResult, Store, Unit } from '../ports/store.ts'
+import type { LoaderParts } from './loader.ts'
 import type { Partition, Work } from './partition.ts'
+import { doubtsOf, reconcile } from './reconcile.ts'
 import { type BuiltUnit, buildUnit, bytesOf, type UnitPart } from './unit.ts'
 
 /** What becomes of finished work. None may throw. */
@@ -8,6 +10,8 @@ export interface Commits {
   stored(part: UnitPart): void
   /** It was dropped before its effects were stored; nothing built on its change may be stored either. */
   dropped(work: Work): void
+  /** Somebody else has changed the state that their handlers were given: they are to be handled again. */
+  again(works: readonly Work[]): void
   /** Somebody else has moved what this work was built on: these partitions have to start anew from their ledger. */
   overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void>
   /** The store has refused for good. */
@@ -27,6 +31,11 @@ export interface GroupCommitParts {
   readonly storesOutputs: boolean
   /** Resolves when so little is stored and not published that more may be added. */
   room(): Promise<void> | undefined
+  /**
+   * `Store.load`, repeated while the store cannot be reached: finds out why a unit was refused. Undefined when messages
+   * that were handled later may not have come here yet, so that handling some again would change the order.
+   */
+  readonly load: LoaderParts['load'] | undefined
   readonly commits: Commits
 }
 
@@ -52,12 +61,12 @@ export class GroupCommit {
   }
 
   async #commitAll(): Promise<void> {
-    const { room, commit, commits } = this.#parts
+    const { room, commits } = this.#parts
     try {
       while (this.#finished.length > 0) {
         const waiting = room()
         if (waiting !== undefined) await waiting
-        await this.commit(this.#next(), commit)
+        await this.#commitUnit(this.#next())
       }
       this.#isCommitting = false
     } catch (error) {
@@ -75,21 +84,59 @@ export class GroupCommit {
     return this.#finished.splice(0, length)
   }
 
-  /** One unit, by `commit`. Rejects only when the store does. */
-  async commit(
-    finished: readonly Work[],
-    commit: (unit: Unit) => Promise<CommitResult>,
-  ): Promise<void> {
-    const { service, storesOutputs, commits } = this.#parts
+  async #commitUnit(finished: readonly Work[]): Promise<void> {
     const works = await this.#sound(finished)
     if (works.length === 0) return
-    const built = buildUnit(service, works, storesOutputs)
+    const built = this.#build(works)
+    const result = await this.#parts.commit(built.unit)
+    if (result.outcome === 'committed') return this.#advance(built, result.versions)
+    if (result.outcome === 'conflict' && (await this.#sendBack(built, works))) return
+    await this.#giveUp(built, result.outcome === 'fenced')
+  }
+
+  /**
+   * After somebody else's change: what was built on it is handled again, the rest is committed by the next unit. False
+   * when that cannot be told apart.
+   */
+  async #sendBack(built: BuiltUnit, works: readonly Work[]): Promise<boolean> {
+    const { load, commits } = this.#parts
+    if (load === undefined) return false
+    const { keys, marks } = doubtsOf(built)
+    const loaded = await load(keys, marks)
+    // From here on nothing may come in between: all messages of a lane that are to be handled again have to be back
+    // in it before one of them, or a later one, starts.
+    if (!reconcile(built, loaded)) return false
+    for (const work of works) work.partition.tracker.withdraw(work.place)
+    const waiting = [...works, ...this.#finished]
+    this.#finished = waiting.filter((work) => !isOutdated(work))
+    commits.again(waiting.filter(isOutdated))
+    return true
+  }
+
+  /**
+   * One unit of messages whose handlers have written in the store themselves, by a transaction's `commit`: it is
+   * committed as it is, or all of it is done again. Rejects only when the store does.
+   */
+  async commitWhole(
+    works: readonly Work[],
+    commit: (unit: Unit) => Promise<CommitResult>,
+  ): Promise<void> {
+    const built = this.#build(works)
     const result = await commit(built.unit)
     if (result.outcome === 'committed') return this.#advance(built, result.versions)
-    for (const work of works) commits.dropped(work)
+    await this.#giveUp(built, result.outcome === 'fenced')
+  }
+
+  #build(works: readonly Work[]): BuiltUnit {
+    return buildUnit(this.#parts.service, works, this.#parts.storesOutputs)
+  }
+
+  async #giveUp({ parts }: BuiltUnit, isFenced: boolean): Promise<void> {
+    const { commits } = this.#parts
+    for (const { works } of parts) for (const work of works) commits.dropped(work)
     await commits.overtaken(
-      built.parts.map(({ partition }) => partition),
-      result.outcome === 'fenced',
+      parts.map(({ partition }) => partition),
+      isFenced,
     )
   }
 
@@ -100,6 +147,7 @@ export class GroupCommit {
     parts.forEach(({ partition }, index) => {
       // There is one for each part, or none at all without fencing.
       const change = unit.ledger[index]
+      partition.tracker.confirm()
       partition.done = change?.next ?? partition.tracker.position
       if (change === undefined) return
       partition.unit += 1
@@ -126,6 +174,10 @@ export class GroupCommit {
       if (partitions.size > 0) await this.#parts.commits.overtaken([...partitions], false)
     }
   }
+}
+
+function isOutdated({ effects }: Work): boolean {
+  return effects?.isOutdated === true
 }
 
 function isSound({ partition, effects }: Work): boolean {

@@ -45,10 +45,7 @@ export class Lanes {
   #nextOf(partition: Partition): Work | undefined {
     if (partition.isClosed) this.#passOver(partition)
     const released = partition.released.shift()
-    if (released !== undefined) {
-      partition.blocked -= 1
-      return released
-    }
+    if (released !== undefined) return this.#firstOf(released)
     for (let work = partition.queue.first; work !== undefined; work = partition.queue.first) {
       // What the store knows of it is being read; later ones wait with it, or they would overtake.
       if (work.effects?.isLoaded === false) return undefined
@@ -58,11 +55,26 @@ export class Lanes {
     return undefined
   }
 
+  /** The holder of a lane may start, unless an earlier one has come back since: then that one goes first. */
+  #firstOf(holder: Work): Work {
+    const { lane } = holder
+    const first = lane?.waiting?.first
+    if (lane === undefined || first === undefined || turnOf(first) > turnOf(holder)) {
+      holder.partition.blocked -= 1
+      return holder
+    }
+    lane.waiting?.shift()
+    this.#insert(lane, holder)
+    this.#give(lane, first)
+    first.partition.blocked -= 1
+    return first
+  }
+
   #passOver({ released }: Partition): void {
     for (let work = released.shift(); work !== undefined; work = released.shift()) {
       work.partition.blocked -= 1
-      work.partition.forgotten(work)
       this.leave(work)
+      work.partition.forgotten(work)
     }
   }
 
@@ -82,20 +94,48 @@ export class Lanes {
   hold(work: Work): void {
     this.enter(work)
     work.partition.blocked += 1
+    if (work.effects !== undefined) work.effects.isHeld = true
   }
 
   /** A message that was held may start. */
   resume(work: Work): void {
+    if (work.effects?.isHeld !== true) return
+    work.effects.isHeld = false
+    this.#release(work)
+  }
+
+  #release(work: Work): void {
     work.partition.released.push(work)
     // One that has ended meanwhile is not asked for its next message any more, and others may wait behind this one.
     if (work.partition.isClosed) this.#passOver(work.partition)
+  }
+
+  /**
+   * Takes back a message whose handler has ended in vain: it goes before all later ones of its lane, those that have been
+   * waiting included.
+   */
+  again(work: Work): void {
+    work.partition.blocked += 1
+    if (work.lane !== undefined) {
+      const { lane } = work
+      this.#insert(lane, work)
+      return this.#pass(lane)
+    }
+    const lane = this.#lanesOf(work.partition).get(this.#keyOf(work))
+    if (lane === undefined) {
+      this.enter(work)
+      return this.#release(work)
+    }
+    this.#insert(lane, work)
+    // What it is held for may be the very message that has come back: it has to let that one pass.
+    this.resume(lane.holder)
   }
 
   /** Holds up later messages of the lane until `leave`. To be called for a message whose handler has not returned. */
   enter(work: Work): void {
     if (this.#order === 'none' || work.lane !== undefined) return
     const busy = this.#lanesOf(work.partition)
-    work.lane = { key: this.#keyOf(work), busy, waiting: undefined }
+    work.lane = { key: this.#keyOf(work), busy, holder: work, waiting: undefined }
     busy.set(work.lane.key, work.lane)
   }
 
@@ -104,17 +144,42 @@ export class Lanes {
     const { lane } = work
     if (lane === undefined) return
     work.lane = undefined
+    this.#pass(lane)
+  }
+
+  #pass(lane: Lane): void {
     for (let next = lane.waiting?.shift(); next !== undefined; next = lane.waiting?.shift()) {
       if (next.partition.isClosed) {
         next.partition.blocked -= 1
         next.partition.forgotten(next)
         continue
       }
-      next.lane = lane
+      this.#give(lane, next)
       next.partition.released.push(next)
       return
     }
     lane.busy.delete(lane.key)
+  }
+
+  #give(lane: Lane, work: Work): void {
+    lane.holder = work
+    work.lane = lane
+  }
+
+  /** Among those that wait, in the order of fetching. */
+  #insert(lane: Lane, work: Work): void {
+    work.lane = undefined
+    const waiting = new Queue<Work>()
+    let isIn = false
+    for (let one = lane.waiting?.shift(); one !== undefined; one = lane.waiting?.shift()) {
+      if (!isIn && turnOf(one) > turnOf(work)) {
+        waiting.push(work)
+        isIn = true
+      }
+      waiting.push(one)
+    }
+    if (!isIn) waiting.push(work)
+    lane.waiting = waiting
   }
 
   #lanesOf(partition: Partition): Map<unknown, Lane> {
@@ -130,4 +195,8 @@ export class Lanes {
         : work.partition
     return work.laneKey
   }
+}
+
+function turnOf({ effects, offset }: Work): number {
+  return effects?.turn ?? offset
 }

@@ -32,14 +32,24 @@ export class OffsetTracker {
     return this.#base + this.#offsets.push(offset) - 1
   }
 
-  /** Marks a record as done. */
+  /** Marks a record as done, for good. */
   settle(place: number): void {
-    const index = place - this.#base
-    this.#settled[index] = true
-    if (index === this.#head) this.#advance()
+    this.propose(place)
+    if (place - this.#base === this.#head) this.confirm()
   }
 
-  #advance(): void {
+  /** Marks a record as done, until `confirm` or `withdraw`: `position` and `settledAbove` count it in. */
+  propose(place: number): void {
+    this.#settled[place - this.#base] = true
+  }
+
+  /** Takes a proposal back. */
+  withdraw(place: number): void {
+    this.#settled[place - this.#base] = false
+  }
+
+  /** All that was proposed is done for good. */
+  confirm(): void {
     const { length } = this.#settled
     while (this.#head < length && this.#settled[this.#head] === true) this.#head += 1
     // Cut the settled front off only when it is at least half: each entry is then moved once on average.
@@ -54,10 +64,16 @@ export class OffsetTracker {
   /** The offset up to which, excluded, everything is settled. */
   get position(): number {
     return (
-      this.#offsets[this.#head] ??
+      this.#offsets[this.#openIndex] ??
       this.#before.find(({ from, to }) => from <= this.#end && to > this.#end)?.to ??
       this.#end
     )
+  }
+
+  get #openIndex(): number {
+    let index = this.#head
+    while (this.#settled[index] === true) index += 1
+    return index
   }
 
   /** The place of the first record that is not settled, or of the next one to come. */
@@ -82,7 +98,7 @@ export class OffsetTracker {
   settledAbove(): OffsetRange[] {
     const ranges: { from: number; to: number }[] = []
     let current: { from: number; to: number } | undefined
-    for (let index = this.#head; index < this.#offsets.length; index += 1) {
+    for (let index = this.#openIndex; index < this.#offsets.length; index += 1) {
       const offset = this.#offsets[index] ?? this.#end
       if (this.#settled[index] !== true) {
         current = undefined

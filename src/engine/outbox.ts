@@ -46,20 +46,16 @@ export class Outbox {
     this.#publish({ partition, unit: partition.unit, outputs, works, lowest, bytes })
   }
 
-  /** Publishes first of all what the previous owner has stored and nobody has acknowledged. */
-  recover(partition: Partition, left: readonly StoredOutputs[]): void {
+  /**
+   * Publishes first of all what the previous owner has stored and nobody has acknowledged.
+   * @param lowest the position that the group has: it stays there meanwhile
+   */
+  recover(partition: Partition, left: readonly StoredOutputs[], lowest: number): void {
     for (const { unit, records } of left) {
       // Counts as work: the partition is not given up while it is on its way.
       partition.inFlight += 1
-      const lowest = partition.done
-      this.#publish({
-        partition,
-        unit,
-        outputs: records,
-        works: [],
-        lowest,
-        bytes: bytesOf(records),
-      })
+      const bytes = bytesOf(records)
+      this.#publish({ partition, unit, outputs: records, works: [], lowest, bytes })
     }
   }
 

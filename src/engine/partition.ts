@@ -9,6 +9,8 @@ import { Queue } from './queue.ts'
 export interface Lane {
   readonly key: unknown
   readonly busy: Map<unknown, Lane>
+  /** Whose turn it is: its handler runs, or it may start, or it is held back. */
+  holder: Work
   /** Most lanes have nobody waiting, and there is one for each message: so it is made when the first one comes. */
   waiting: Queue<Work> | undefined
 }
@@ -26,12 +28,22 @@ export interface Cell {
   users: number
   /** Built on work that was dropped: what was made of it must not be committed. */
   isInvalid: boolean
+  /** Higher after each time that somebody else's change was found: what was made of an older one is done again. */
+  edition: number
 }
 
 /** What a message is to the store, and what its handler makes of it. */
 export class Effects {
+  /** In the order of fetching, over all partitions of the service. */
+  readonly turn: number
   /** What the store knows of it was read; it is not started before. */
   isLoaded = false
+  /** It waits in its lane for something other than its turn. */
+  isHeld = false
+  /** Its handler was called, perhaps in vain. */
+  isBegun = false
+  /** Copies of its event wait for what becomes of it. */
+  hasClaim = false
   /** Its event's id, where the service goes by ids and the event has one. */
   mark: Buffer | undefined
   /** Its event had its effect already. */
@@ -44,6 +56,23 @@ export class Effects {
   message: Message | undefined
   /** Why it cannot be handled, as its id could not be told. */
   trouble: unknown
+  #edition = 0
+
+  constructor(turn: number) {
+    this.turn = turn
+  }
+
+  /** Its handler is called now. */
+  begin(): void {
+    this.isBegun = true
+    this.change = undefined
+    if (this.cell !== undefined) this.#edition = this.cell.edition
+  }
+
+  /** Somebody else has changed the state that its handler was given. */
+  get isOutdated(): boolean {
+    return this.isBegun && this.cell !== undefined && this.cell.edition !== this.#edition
+  }
 
   /** A message whose cell was invalidated has to be loaded again. */
   get isReady(): boolean {
@@ -178,7 +207,7 @@ export class Partition {
   #isClosed = false
   #hasEnded = false
   #waiters: (() => void)[] = []
-  /** Told of each message that was fetched and never started: it will be delivered again. */
+  /** Told of each message that waited for its turn and will not have it: it will be delivered again. */
   forgotten: (work: Work) => void = () => {}
 
   constructor(

@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { AcknowledgedOutputs, Store, StoredOutputs } from '../ports/store.ts'
 import type { Service } from '../service.ts'
 import { type Commits, GroupCommit } from './group-commit.ts'
+import type { LoaderParts } from './loader.ts'
 import { Outbox } from './outbox.ts'
 import type { Partition, StoredBatch, Work } from './partition.ts'
 import { Publisher } from './publisher.ts'
@@ -20,6 +21,8 @@ export interface Ends {
   failed(work: Work, error: PolluxError): void
   /** Outputs that are stored already are refused: the partition stops, and they stay where they are. */
   stuck(partition: Partition, error: PolluxError): void
+  /** Somebody else has changed the state that their handlers were given: they are handled again. */
+  again(works: readonly Work[]): void
   /** Somebody else has moved what work was built on: these partitions have to start anew. */
   overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void>
   broken(error: unknown): void
@@ -64,6 +67,8 @@ export interface StoreStagesParts {
   readonly producer: BrokerProducer
   /** `Store.commit`, repeated while the store cannot be reached. */
   readonly commit: Store['commit']
+  /** `Store.load`, repeated likewise. */
+  readonly load: LoaderParts['load']
   readonly ends: Ends
 }
 
@@ -72,13 +77,17 @@ export function publishThenStore({
   service,
   producer,
   commit,
+  load,
   ends,
 }: StoreStagesParts): StoreStages {
+  const hasOutputs = service.outputs.length > 0
   const groupCommit = new GroupCommit({
     service: service.name,
     commit,
     storesOutputs: false,
     room: () => undefined,
+    // Between a handler and this lies the way to the broker and back.
+    load: hasOutputs ? undefined : load,
     commits: commitsTo(ends, ({ works }) => {
       for (const work of works) ends.finished(work)
     }),
@@ -91,13 +100,13 @@ export function publishThenStore({
   return {
     groupCommit,
     outbox: undefined,
-    add: (work) => publisher.add(work),
+    add: (work) => (hasOutputs ? publisher.add(work) : groupCommit.add(work)),
   }
 }
 
 /** Stored first, published then by the same process at once. What a crash leaves goes out at the next start. */
 export function storeThenPublish(
-  { service, producer, commit, ends }: StoreStagesParts,
+  { service, producer, commit, load, ends }: StoreStagesParts,
   {
     clock,
     acknowledge,
@@ -127,6 +136,7 @@ export function storeThenPublish(
     commit,
     storesOutputs: true,
     room: () => outbox.room(),
+    load,
     commits: commitsTo(ends, (part) => outbox.stored(part)),
   })
   return { groupCommit, outbox, add: (work) => groupCommit.add(work) }
@@ -136,6 +146,7 @@ function commitsTo(ends: Ends, stored: (part: UnitPart) => void): Commits {
   return {
     stored,
     dropped: (work) => ends.dropped(work),
+    again: (works) => ends.again(works),
     overtaken: (partitions, isFenced) => ends.overtaken(partitions, isFenced),
     broken: (error) => ends.broken(error),
   }

@@ -83,7 +83,7 @@ export class ServiceRun implements Ends {
           ? (partitions) =>
               this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))
           : undefined,
-        added: (partition, left) => this.#added(partition, left),
+        added: (partition, left, position) => this.#added(partition, left, position),
         drain: (partitions) => this.#giveUp(partitions),
         removed: (partition) => this.#stages.lanes.remove(partition),
         broken: (error) => this.broken(error),
@@ -195,8 +195,8 @@ export class ServiceRun implements Ends {
     await this.#offsets?.flush()
   }
 
-  #added(partition: Partition, left: readonly StoredOutputs[]): void {
-    this.#stages.add(partition, left)
+  #added(partition: Partition, left: readonly StoredOutputs[], position: number): void {
+    this.#stages.add(partition, left, position)
     if (this.#fetcher?.isClosed === true) {
       partition.close()
       this.#fetcher.pause(partition)
@@ -213,6 +213,12 @@ export class ServiceRun implements Ends {
   dropped(work: Work): void {
     this.#stages.discard(work)
     this.#release(work, false)
+  }
+
+  again(works: readonly Work[]): void {
+    this.#parts.counts.repeated += works.length
+    for (const work of works) if (work.partition.hasEnded) this.dropped(work)
+    this.#stages.again(works.filter(({ partition }) => !partition.hasEnded))
   }
 
   #release(work: Work, isCommitted: boolean): void {
@@ -261,8 +267,7 @@ export class ServiceRun implements Ends {
 
   async overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
     if (this.#member === undefined) return
-    if (isFenced) this.#parts.counts.fenced += 1
-    else this.#parts.counts.conflicts += 1
+    this.#parts.counts.restarts += partitions.length
     this.#logger.warn(
       { partitions: partitions.map(String), isFenced },
       'state was changed by another owner, starting anew',

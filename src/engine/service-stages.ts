@@ -21,7 +21,7 @@ import type { ServiceCounts } from './counts.ts'
 import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
-import { Loader } from './loader.ts'
+import { Loader, type LoaderParts } from './loader.ts'
 import type { Outbox } from './outbox.ts'
 import { encodeOutputs } from './outputs.ts'
 import { Effects, type Partition, Work } from './partition.ts'
@@ -71,6 +71,7 @@ export class ServiceStages {
   readonly #cells = new StateCells()
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
+  #turn = 0
   #housekeeping: Housekeeping | undefined
   #transactional: TransactionalProducer | undefined
   #member: () => GroupMember | undefined = () => undefined
@@ -128,14 +129,15 @@ export class ServiceStages {
   /** A record was fetched. */
   take(raw: RawMessage, partition: Partition): Work {
     if (this.#loader === undefined) return new Work(raw, partition)
-    const work = new Work(raw, partition, new Effects())
+    this.#turn += 1
+    const work = new Work(raw, partition, new Effects(this.#turn))
     this.#loader.add(work)
     return work
   }
 
   /** A partition is ours from now on. */
-  add(partition: Partition, left: readonly StoredOutputs[]): void {
-    partition.forgotten = (work) => this.#loader?.giveBack(work)
+  add(partition: Partition, left: readonly StoredOutputs[], position: number): void {
+    partition.forgotten = (work) => this.#forget(work)
     this.lanes.add(partition)
     if (left.length === 0) return
     const outputs = left.reduce((sum, { records }) => sum + records.length, 0)
@@ -144,7 +146,13 @@ export class ServiceStages {
       { partition: String(partition), outputs },
       'publishing what was stored and not acknowledged',
     )
-    this.outbox?.recover(partition, left)
+    this.outbox?.recover(partition, left, position)
+  }
+
+  /** One that was begun, and waited to be handled again, still counts as work. */
+  #forget(work: Work): void {
+    if (work.effects?.isBegun === true) this.#parts.ends.dropped(work)
+    else this.#loader?.giveBack(work)
   }
 
   /** Nothing built on this message may be stored. */
@@ -153,8 +161,18 @@ export class ServiceStages {
       this.#cells.invalidate(effects.cell)
   }
 
+  /** Their handlers are to be called again, all of them before any later message of their lanes. */
+  again(works: readonly Work[]): void {
+    for (const work of works) {
+      if (work.effects !== undefined) work.effects.change = undefined
+      this.lanes.again(work)
+    }
+    this.starter.dispatch()
+  }
+
   /** A started message is over, one way or the other. */
   leave(work: Work, isCommitted: boolean): void {
+    work.letGoOfBytes()
     this.#admission?.leave(work, isCommitted)
   }
 
@@ -196,6 +214,7 @@ export class ServiceStages {
         counts.duplicates += 1
       },
       failed: (work, error) => ends.failed(work, error),
+      again: (work) => ends.again([work]),
       startedAll: () => this.#parts.startedAll(),
     }
   }
@@ -219,7 +238,7 @@ export class ServiceStages {
       outcomes: this.#outcomes,
       clock,
       begin: () => patiently('beginning a transaction', () => transactionsOf(store).begin()),
-      commit: (works, commit) => groupCommit.commit(works, commit),
+      commit: (works, commit) => groupCommit.commitWhole(works, commit),
       room: () => outbox?.room(),
       broken: (error) => ends.broken(error),
       takenBack: async (works, cause) => {
@@ -232,13 +251,17 @@ export class ServiceStages {
     })
   }
 
+  #load(store: Store): LoaderParts['load'] {
+    const { service, patiently } = this.#parts
+    return (keys, marks) => patiently('reading state', () => store.load(service.name, keys, marks))
+  }
+
   #makeLoader(store: Store): Loader {
-    const { service, patiently, counts, ends } = this.#parts
+    const { service, counts, ends } = this.#parts
     return new Loader({
       service,
       cells: this.#cells,
-      load: (keys, marks) =>
-        patiently('reading state', () => store.load(service.name, keys, marks)),
+      load: this.#load(store),
       loaded: () => this.starter.dispatch(),
       resume: (work) => this.#resume(work),
       idMissing: () => {
@@ -276,6 +299,7 @@ export class ServiceStages {
       service,
       producer,
       ends,
+      load: this.#load(store),
       commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
     }
     if (service.options.publish !== 'outbox') return publishThenStore(parts)

@@ -12,7 +12,7 @@ export interface SliceParts {
   readonly attempts: AttemptParts
   readonly lanes: Lanes
   readonly admission: Admission
-  readonly outcomes: Omit<Outcomes, 'finished'>
+  readonly outcomes: Pick<Outcomes, 'skipped' | 'failed' | 'startedAll'>
   /** Opens a transaction; repeated while the store cannot be reached. */
   begin(): Promise<StoreTransaction>
   /** Commits the unit of these messages by `commit`. Rejects when the store does. */
@@ -76,6 +76,7 @@ export class Slices implements Starter {
       const admitted = admission.admit(work)
       if (admitted === 'wait') continue
       work.partition.inFlight += 1
+      work.effects?.begin()
       // Held until its handler has ended, also where that waits for nothing.
       lanes.enter(work)
       return { work, isSkipped: admitted === 'skip' }
@@ -144,7 +145,6 @@ export class Slices implements Starter {
   }
 
   #end(work: Work): void {
-    work.letGoOfBytes()
     this.#parts.lanes.leave(work)
   }
 }

@@ -19,7 +19,15 @@ export class StateCells {
       known.users += 1
       return { cell: known, isNew: false }
     }
-    const cell = { key, value: null, guard: null, version: 0, users: 1, isInvalid: false }
+    const cell = {
+      key,
+      value: null,
+      guard: null,
+      version: 0,
+      users: 1,
+      isInvalid: false,
+      edition: 0,
+    }
     this.#cells.set(name, cell)
     return { cell, isNew: true }
   }

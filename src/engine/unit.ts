@@ -20,8 +20,7 @@ export interface BuiltUnit {
 }
 
 /**
- * The unit that makes the effects of these messages durable. They count as settled from now on: when the unit is not
- * committed, their partitions have to start anew.
+ * The unit that makes the effects of these messages durable. To their partitions they are proposed from now on.
  * @param storesOutputs whether their outputs are published after it, and so are part of it.
  */
 export function buildUnit(
@@ -35,7 +34,7 @@ export function buildUnit(
   const parts = new Map<Partition, MutablePart>()
   for (const work of works) {
     const { partition, offset, effects } = work
-    partition.tracker.settle(work.place)
+    partition.tracker.propose(work.place)
     addTo(parts, work, storesOutputs)
     if (effects?.mark !== undefined && !effects.isApplied)
       marks.push({

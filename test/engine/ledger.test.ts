@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { embeddedBroker } from '../../src/embedded/index.ts'
 import { type Broker, bytes, defineService, PolluxError, text, topic } from '../../src/index.ts'
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
+import { kept } from './kept.ts'
 
 const input = topic('input', {
   key: text,
@@ -17,17 +18,6 @@ const count = defineService('count', {
   },
 })
 const message = input.message({ key: 'k', value: Buffer.from('v') })
-
-/** A store or broker that outlives a runtime. */
-function kept<T extends object>(given: T): T {
-  return new Proxy(given, {
-    get: (target, name) => {
-      if (name === 'close') return async () => {}
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
 
 async function fill(broker: Broker, count: number): Promise<void> {
   await broker.connect()
