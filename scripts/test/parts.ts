@@ -48,4 +48,10 @@ export const parts: readonly Part[] = [
     needs: ['kafka'],
     minutes: 10,
   },
+  {
+    name: 'guarantees',
+    files: ['guarantees/**/*.test.ts'],
+    needs: ['kafka', 'postgres'],
+    minutes: 10,
+  },
 ]

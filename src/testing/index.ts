@@ -4,6 +4,15 @@ export {
   brokerContract,
   type ContractSkip,
 } from './broker-contract.ts'
+export { type Crash, type CrashPoint, crashPoints, crashPointsOf } from './crash/crash-points.ts'
+export { CrashProcess, type CrashProcessOptions } from './crash/crash-process.ts'
+export {
+  type CrashRounds,
+  crashAgainAndAgain,
+  type Deaths,
+  finishInPeace,
+} from './crash/crash-rounds.ts'
+export { runToCrash } from './crash/run-to-crash.ts'
 export { eventually, type WaitOptions, within } from './eventually.ts'
 export { ManualClock } from './manual-clock.ts'
 export { MemoryStoreData, memoryStore } from './memory-store.ts'

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import type { MigratableStore } from '../../src/ports/store.ts'
+import { postgres } from '../../src/postgres/index.ts'
+import { address, ask } from '../postgres/server.ts'
+import { ownTable } from './services.ts'
+import type { Effect } from './witness.ts'
+
+/** A schema of one test, which is named as its service, looked at past the store. */
+export class Database {
+  /** What members are given. */
+  readonly store: { readonly connectionString: string; readonly schema: string }
+  readonly #name: string
+
+  constructor(name: string) {
+    this.#name = name
+    this.store = { connectionString: address(), schema: name }
+  }
+
+  async open(): Promise<void> {
+    const store: MigratableStore = postgres(this.store)
+    await store.migrate()
+    await store.close()
+    // Without a key: what is written twice is there twice.
+    await ask(
+      `create table ${ownTable(this.#name)} (key text, value text, owner text, started int8, number serial)`,
+    )
+  }
+
+  async drop(): Promise<void> {
+    await ask(`drop schema if exists "${this.#name}" cascade`)
+  }
+
+  /** What handlers have written into their state. */
+  readonly states = async (): Promise<readonly Effect[]> => {
+    const rows = await ask(
+      `select convert_from(key, 'UTF8') as key, convert_from(value, 'UTF8') as value
+        from "${this.#name}".pollux_state`,
+    )
+    return rows.flatMap(({ key, value }) => effectsIn(String(key), String(value)))
+  }
+
+  /** What handlers have written into their own table. */
+  readonly rows = async (): Promise<readonly Effect[]> => {
+    const rows = await ask(`select * from ${ownTable(this.#name)} order by number`)
+    return rows.map(({ key, value, owner, started }) => {
+      return {
+        key: String(key),
+        value: String(value),
+        owner: String(owner),
+        started: Number(started),
+      }
+    })
+  }
+
+  /** The ledger has come to the end of the logs, and nothing waits to be published. */
+  async checkSettled(ends: ReadonlyMap<number, number>): Promise<void> {
+    const ledger = await ask(
+      `select partition, next, settled::text as settled from "${this.#name}".pollux_ledger`,
+    )
+    const found = new Map(ledger.map(({ partition, next }) => [Number(partition), Number(next)]))
+    for (const [partition, end] of ends)
+      if (end > 0) assert.equal(found.get(partition), end, `the ledger's next of ${partition}`)
+    for (const { settled } of ledger) assert.equal(settled, '{}')
+    const outbox = await ask(
+      `select topic, partition, unit, stored_at from "${this.#name}".pollux_outbox`,
+    )
+    assert.deepEqual(outbox, [], 'nothing is left in the outbox')
+  }
+}
+
+/** Reads what `serviceOf` keeps as state. */
+export function effectsIn(key: string, state: string): Effect[] {
+  return state.split(' ').map((effect) => {
+    const [value = '', owner = '', started = ''] = effect.split('/')
+    return { key, value, owner, started: Number(started) }
+  })
+}
