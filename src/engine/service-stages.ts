@@ -246,7 +246,9 @@ export class ServiceStages {
         for (const work of works) ends.dropped(work)
         const partitions = new Set(works.map(({ partition }) => partition))
         const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
-        if (left.length > 0 && !stopping.aborted) await ends.overtaken(left, false)
+        // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
+        if (stopping.aborted) for (const partition of left) partition.close()
+        else if (left.length > 0) await ends.overtaken(left, false)
       },
     })
   }
