@@ -6,7 +6,8 @@ import type { Work } from './partition.ts'
  * brought it, as `version@topic/partition/offset`.
  */
 export function guardOf(version: number | bigint, work: Work): string {
-  return `${version}@${work}`
+  // A large whole number is printed with other digits than it has: 2 ** 60 as 1152921504606847000.
+  return `${Number.isInteger(version) ? BigInt(version) : version}@${work}`
 }
 
 /**
