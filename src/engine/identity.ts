@@ -20,13 +20,21 @@ export function markOfHeader(raw: RawMessage): Buffer | undefined {
  */
 export function markOfText(id: unknown, work: Work): Buffer | undefined {
   if (id === undefined || id === null || id === '') return undefined
-  // A lone surrogate would become the same bytes as any other.
-  if (typeof id === 'string' && id.isWellFormed()) return bounded(Buffer.from(id))
+  if (typeof id === 'string') return bounded(bytesOf(id))
   throw new PolluxError('POLLUX_HANDLER_FAILED', `${work} has no usable event id.`, {
-    expected: 'well-formed text, or undefined, from idempotency.id',
-    found: typeof id === 'string' ? 'text with a lone surrogate' : shown(id),
+    expected: 'text, or undefined, from idempotency.id',
+    found: shown(id),
   })
 }
+
+/** Different for different texts, those with lone surrogates (an emoji that was cut in two) included. */
+function bytesOf(id: string): Buffer {
+  if (id.isWellFormed()) return Buffer.from(id)
+  // UTF-8 has no bytes for it, and would make every lone surrogate the same; it never begins with this byte.
+  return Buffer.concat([illFormed, Buffer.from(id, 'utf16le')])
+}
+
+const illFormed = Buffer.from([0xff])
 
 /**
  * What identifies an input among all that a service reads, for the ids of its outputs: its event where the service goes by
