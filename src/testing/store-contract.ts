@@ -109,12 +109,14 @@ export function storeContract(
         return run(probe.renamed(), age)
       })
       part('transactions', inTransactions, (run, context) => {
-        if (probe.store.transactions === undefined) return context.skip('the store has none')
+        const isThere = probe.store.transactions !== undefined
         if (adapter.transactions === undefined) {
+          if (!isThere) return context.skip('the store has none')
           throw new Error(
             'The store has transactions: the set-up should tell how to write in them.',
           )
         }
+        if (!isThere) throw new Error('The set-up writes in transactions, but the store has none.')
         const fresh = probe.renamed()
         return run(fresh, new OwnRows(fresh, adapter.transactions))
       })
