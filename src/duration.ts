@@ -21,9 +21,9 @@ export function milliseconds(duration: Duration): number {
   return ms
 }
 
-/** Milliseconds as a person would write them: `4s`, `90s`, `5m`, `1500ms`. */
+/** Milliseconds as a person would write them: `4s`, `90s`, `5m`, `1500ms`, `7d`. */
 export function durationText(ms: number): string {
-  const units = ['h', 'm', 's'] as const
+  const units = ['d', 'h', 'm', 's'] as const
   const unit = units.find((one) => ms >= unitInMs[one] && ms % unitInMs[one] === 0)
   return unit === undefined ? `${ms}ms` : `${ms / unitInMs[unit]}${unit}`
 }

@@ -28,9 +28,14 @@ export const parts: readonly Part[] = [
   { name: 'contract: pglite', files: ['contract/*-pglite.test.ts'], needs: [], minutes: 10 },
   { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
-  { name: 'cases', files: ['cases/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
+  { name: 'cases', files: ['cases/**/!(kafka-*|postgres-*).test.ts'], needs: [], minutes: 10 },
   { name: 'crash', files: ['crash/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
-  { name: 'command line', files: ['cli/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
+  {
+    name: 'command line',
+    files: ['cli/**/!(kafka-*|postgres-*).test.ts'],
+    needs: [],
+    minutes: 10,
+  },
   { name: 'examples', files: ['examples/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   { name: 'package', files: ['package/*.test.ts'], needs: ['build', 'registry'], minutes: 10 },
   {
@@ -44,8 +49,20 @@ export const parts: readonly Part[] = [
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {
     name: 'on kafka',
-    files: ['{cases,crash,cli,examples}/**/kafka-*.test.ts'],
+    files: ['{cases,crash,cli,examples}/**/kafka-!(postgres-*).test.ts'],
     needs: ['kafka'],
+    minutes: 10,
+  },
+  {
+    name: 'on postgres',
+    files: ['{cases,cli}/**/postgres-*.test.ts'],
+    needs: ['postgres'],
+    minutes: 10,
+  },
+  {
+    name: 'on kafka and postgres',
+    files: ['{cases,cli}/**/kafka-postgres-*.test.ts'],
+    needs: ['kafka', 'postgres'],
     minutes: 10,
   },
   {

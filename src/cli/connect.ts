@@ -3,7 +3,11 @@ import { PolluxError } from '../errors.ts'
 import type { KafkaOptions, KafkaPlainOptions } from '../kafka/index.ts'
 import type { Broker } from '../ports/broker.ts'
 import type { Logger } from '../ports/logger.ts'
-import { isKafkaChosen, type ResolvedSettings } from './settings/resolve-settings.ts'
+import {
+  isKafkaChosen,
+  type ResolvedSettings,
+  sectionOptions,
+} from './settings/resolve-settings.ts'
 import type { SettingName } from './settings/settings.ts'
 
 export interface OpenOptions {
@@ -55,15 +59,11 @@ export async function withBroker<Result>(
 }
 
 /** What the config file says of Kafka, with what environment and flags say put over it. */
-export function kafkaOptions(
-  { settings, origins, kafkaConfig = {} }: ResolvedSettings,
-  worker?: string,
-): KafkaOptions {
+export function kafkaOptions(resolved: ResolvedSettings, worker?: string): KafkaOptions {
+  const { settings, origins } = resolved
+  const kafkaConfig = resolved.sections.kafka ?? {}
   const { kafka, kafkaTls, kafkaCa, kafkaSasl, kafkaUsername, kafkaPassword } = settings
-  const options: Record<string, unknown> = { ...kafkaConfig }
-  for (const [name, setting] of Object.entries(plainSettings)) {
-    if (origins[setting] !== 'default') options[name] = settings[setting]
-  }
+  const options = sectionOptions(resolved, 'kafka', plainSettings)
   if (kafka !== undefined) options['brokers'] = kafka
   if (origins.kafkaTls !== 'default') options['tls'] = kafkaTls && (kafkaConfig['tls'] || true)
   if (kafkaCa !== undefined) options['tls'] = { ...asObject(kafkaConfig['tls']), ca: kafkaCa }

@@ -3,8 +3,10 @@ import { Command, CommanderError, Option } from 'commander'
 import { PolluxError } from '../errors.ts'
 import type { CommandDeclaration } from './command.ts'
 import { consumeCommand } from './commands/consume.ts'
+import { explainCommand } from './commands/explain.ts'
 import { groupCommand } from './commands/group.ts'
 import { groupsCommand } from './commands/groups.ts'
+import { migrateCommand } from './commands/migrate.ts'
 import { produceCommand } from './commands/produce.ts'
 import { runCommand } from './commands/run.ts'
 import { topicsCommand } from './commands/topics.ts'
@@ -14,6 +16,8 @@ import { flagOf, type SettingName, settingsTable, variableOf } from './settings/
 /** All commands, in the order of `--help`. */
 export const commands: readonly CommandDeclaration[] = [
   runCommand,
+  explainCommand,
+  migrateCommand,
   produceCommand,
   consumeCommand,
   topicsCommand,
@@ -108,19 +112,21 @@ function settingFlags(name: SettingName): Option[] {
   const help =
     option.default === undefined ? option.help : `${option.help} (default: ${option.shownDefault})`
   const positive = new Option(`${flagOf(name)} <${placeholderOf(option.expected)}>`, help)
-  if (name === 'kafka') {
-    return [
-      positive,
-      new Option('--no-kafka', 'Uses the embedded broker although the configuration names Kafka.'),
-    ]
-  }
-  if (typeof option.default !== 'boolean') return [positive]
   const negative = flagOf(name).replace('--', '--no-')
+  const embedded = embeddedInstead[name]
+  if (embedded !== undefined) return [positive, new Option(negative, embedded)]
+  if (typeof option.default !== 'boolean') return [positive]
   return [new Option(flagOf(name), help), new Option(negative, 'The opposite.').hideHelp()]
+}
+
+const embeddedInstead: Readonly<Partial<Record<SettingName, string>>> = {
+  kafka: 'Uses the embedded broker although the configuration names Kafka.',
+  postgres: 'Uses the embedded store although the configuration names PostgreSQL.',
 }
 
 function placeholderOf(expected: string): string {
   if (expected.startsWith("'host:port'")) return 'host:port,…'
+  if (expected.startsWith("'postgres:")) return 'url'
   if (expected.startsWith('a whole number')) return 'n'
   if (expected.startsWith('a duration')) return 'duration'
   if (expected.startsWith('the path of')) return 'path'

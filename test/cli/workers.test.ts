@@ -164,10 +164,11 @@ describe('pollux run --workers', { concurrency: 2 }, () => {
     assert.match(stderr, /did not stop in time and is killed/)
   })
 
-  test('State in the embedded store and several workers are refused', async () => {
+  test('The embedded store and several workers are refused, with the store that would do', async () => {
     using place = await prepared(copyingModule('return copy', { state: true }))
     const { code, stderr } = await place.pollux(['run', 'services.ts', '--workers', '2'])
     assert.equal(code, 2)
-    assert.match(stderr, /'copying' declares state.*Expected 1 worker/)
+    assert.match(stderr, /'copying' needs a store.*Expected 1 worker/)
+    assert.match(stderr, /hint: .*--postgres/)
   })
 })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { PolluxError } from '../../errors.ts'
+import { fenceOf } from '../../explain.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { Store } from '../../ports/store.ts'
 import { run } from '../../run.ts'
@@ -8,7 +8,12 @@ import type { Service } from '../../service.ts'
 import type { Invocation } from '../command.ts'
 import { openBroker } from '../connect.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
-import { isKafkaChosen, type ResolvedSettings } from '../settings/resolve-settings.ts'
+import { embeddedStoreFolder, openStore } from '../open-store.ts'
+import {
+  isKafkaChosen,
+  isPostgresChosen,
+  type ResolvedSettings,
+} from '../settings/resolve-settings.ts'
 import type { StopControl } from './stop-control.ts'
 
 /** Runs services in this process until they stop. `started` is called when they work. */
@@ -18,9 +23,18 @@ export async function runServices(
   control: StopControl,
   started: () => void,
 ): Promise<ExitCode> {
-  const store = await openStore(settings, services, logger)
+  const store = await neededStore(settings, services)
   const broker = await openBroker(settings, { logger, worker: process.env['POLLUX_WORKER'] })
-  logger.info({ services: services.map(({ name }) => name), broker: broker.name }, 'starting')
+  logger.info(
+    {
+      services: services.map(({ name }) => name),
+      broker: broker.name,
+      store: store?.name ?? 'none',
+      fence: Object.fromEntries(services.map((service) => [service.name, fenceOf(service)])),
+    },
+    'starting',
+  )
+  if (store !== undefined) announceSetUp(settings, logger)
   const { bufferMessages, bufferBytes, commitInterval, drainTimeout, stopTimeout, createTopics } =
     settings.settings
   const runtime = await run(services, {
@@ -45,27 +59,30 @@ export async function runServices(
   return exitCodes.aborted
 }
 
-async function openStore(
-  { settings }: ResolvedSettings,
+async function neededStore(
+  resolved: ResolvedSettings,
   services: readonly Service[],
-  logger: Logger,
 ): Promise<Store | undefined> {
-  const stateful = services.find(({ state }) => state !== undefined)
-  if (stateful === undefined) return undefined
-  if (settings.workers > 1) {
+  const needing = services.find(({ needsStore }) => needsStore)
+  if (needing === undefined) return undefined
+  const { workers } = resolved.settings
+  if (workers > 1 && !isPostgresChosen(resolved)) {
     throw new PolluxError(
       'POLLUX_OPTION_INVALID',
-      `The service '${stateful.name}' declares state, which the embedded store keeps for one process only.`,
+      `The service '${needing.name}' needs a store, and the embedded one is for one process only.`,
       {
         expected: '1 worker',
-        found: `${settings.workers} workers`,
-        hint: 'Leave --workers out; concurrency within the process is an option of the service.',
+        found: `${workers} workers`,
+        hint: 'Name a PostgreSQL with --postgres, which any number of processes share, or leave --workers out.',
       },
     )
   }
-  const { pgliteStore } = await import('../../embedded/pglite-store.ts')
-  const folder = join(settings.folder, 'store')
-  if (!existsSync(folder))
-    logger.info({ folder }, 'setting up the store, once; this takes some seconds')
-  return pgliteStore({ folder })
+  return openStore(resolved)
+}
+
+/** The first time, the embedded store takes so long that it would look like a fault. */
+function announceSetUp(resolved: ResolvedSettings, logger: Logger): void {
+  const folder = embeddedStoreFolder(resolved)
+  if (isPostgresChosen(resolved) || existsSync(folder)) return
+  logger.info({ folder }, 'setting up the store, once; this takes some seconds')
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Option } from '../../options.ts'
+import { isConnectionString } from '../../postgres/options.ts'
 
 /** An option that may be left out: the same check, no default. */
 export function optional<Value>(option: Option<Value>): Option<Value | undefined> {
@@ -29,6 +30,20 @@ export function brokerList(given: {
 function isAddress(value: unknown): value is string {
   const port = typeof value === 'string' ? address.exec(value)?.[1] : undefined
   return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+/** The address of a PostgreSQL database; false (`--no-postgres`) is an empty text. */
+export function databaseUrl(given: { readonly help: string }): Option<string | undefined> {
+  return {
+    help: given.help,
+    default: undefined,
+    shownDefault: 'none',
+    expected: "'postgres://user@host:5432/database'",
+    read(value) {
+      if (value === false) return ''
+      return isConnectionString(value) ? value : undefined
+    },
+  }
 }
 
 /** The content of a text file, read from its path. */

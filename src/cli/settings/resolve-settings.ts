@@ -1,12 +1,15 @@
 import { shown } from '../../errors.ts'
 import { Problems, unknownOption } from '../../options.ts'
-import { rememberSecret } from '../secrets.ts'
+import { rememberSecret, rememberUrlSecrets, urlSecrets } from '../secrets.ts'
 import type { LoadedConfig } from './load-config.ts'
 import {
+  type ConfigSection,
+  configSections,
   flagOf,
   isSecret,
   type SettingName,
   type Settings,
+  sectionOf,
   settingNames,
   settingsTable,
   variableOf,
@@ -23,11 +26,14 @@ export interface Sources {
   readonly config: LoadedConfig | undefined
 }
 
+/** The options of an adapter in the config file, which the adapter checks itself. */
+export type Section = Readonly<Record<string, unknown>>
+
 export interface ResolvedSettings {
   readonly settings: Settings
   readonly origins: { readonly [Name in SettingName]: Origin }
-  /** What the config file says of Kafka, as it stands there. */
-  readonly kafkaConfig: Readonly<Record<string, unknown>> | undefined
+  /** What the config file says of Kafka and PostgreSQL, as it stands there. */
+  readonly sections: Readonly<Partial<Record<ConfigSection, Section>>>
   /** Lines for the log. */
   readonly warnings: readonly string[]
 }
@@ -72,15 +78,17 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
     }
     if (isSecret(name) && typeof values[name] === 'string') rememberSecret(values[name])
   }
-  const kafkaConfig = checkConfig(config, problems)
+  const sections = checkConfig(config, problems)
   const settings = values as unknown as Settings
-  checkSasl(settings, kafkaConfig, problems)
+  rememberDatabaseSecrets(settings, sections.postgres, environment)
+  checkSasl(settings, sections.kafka, problems)
   problems.throwIfAny('The configuration is wrong')
-  return { settings, origins, kafkaConfig, warnings: unknownVariables(environment) }
+  const warnings = [...unknownVariables(environment), ...secretsInFlags(flags)]
+  return { settings, origins, sections, warnings }
 
   function givenFor(name: SettingName): Given[] {
     const found: Given[] = []
-    const fromConfig = name.startsWith('kafka') ? undefined : config?.values[name]
+    const fromConfig = sectionOf(name) === undefined ? config?.values[name] : undefined
     if (fromConfig !== undefined)
       found.push({ origin: 'config file', label: `${config?.path}: ${name}`, value: fromConfig })
     const variable = environment[variableOf(name)]
@@ -99,7 +107,7 @@ export function resolveSettings({ flags, environment, config }: Sources): Resolv
 
 /** A value in a message; an address with a user in it may hold a password, too. */
 function foundText(name: SettingName, value: unknown): string {
-  if (isSecret(name)) return 'something that is not shown'
+  if (isSecret(name) || name === 'postgres') return 'something that is not shown'
   if (typeof value === 'string' && value.includes('@'))
     return 'a text with an @ in it, which is not shown'
   return shown(value)
@@ -108,37 +116,59 @@ function foundText(name: SettingName, value: unknown): string {
 function checkConfig(
   config: LoadedConfig | undefined,
   problems: Problems,
-): Record<string, unknown> | undefined {
-  if (config === undefined) return undefined
-  const known = [...settingNames.filter((name) => !name.startsWith('kafka')), 'kafka']
+): ResolvedSettings['sections'] {
+  if (config === undefined) return {}
+  const known: string[] = [
+    ...settingNames.filter((name) => sectionOf(name) === undefined),
+    ...configSections,
+  ]
   for (const name of Object.keys(config.values)) {
     if (known.includes(name)) continue
     problems.add(unknownOption(name, known, `${config.path}: ${name}`))
   }
-  const { kafka } = config.values
-  if (kafka === undefined) return undefined
-  if (typeof kafka === 'object' && kafka !== null && !Array.isArray(kafka)) {
-    rememberSecretsOf(kafka)
-    return kafka as Record<string, unknown>
+  const sections: Partial<Record<ConfigSection, Section>> = {}
+  for (const name of configSections) {
+    const given = config.values[name]
+    if (given === undefined) continue
+    if (typeof given === 'object' && given !== null && !Array.isArray(given)) {
+      sections[name] = given as Section
+    } else {
+      problems.add(
+        `${config.path}: ${name}: expected an object such as ${sectionExamples[name]}, found ${shown(given)}`,
+      )
+    }
   }
-  problems.add(
-    `${config.path}: kafka: expected an object such as { brokers: ['localhost:9092'] }, found ${shown(kafka)}`,
-  )
-  return undefined
+  rememberKafkaSecrets(sections.kafka ?? {})
+  return sections
 }
 
-function rememberSecretsOf(kafka: { readonly sasl?: unknown; readonly tls?: unknown }): void {
+const sectionExamples: Readonly<Record<ConfigSection, string>> = {
+  kafka: "{ brokers: ['localhost:9092'] }",
+  postgres: "{ connectionString: 'postgres://user@host:5432/database' }",
+}
+
+function rememberKafkaSecrets(kafka: { readonly sasl?: unknown; readonly tls?: unknown }): void {
   const { password } = (kafka.sasl ?? {}) as { readonly password?: unknown }
   const { passphrase } = (kafka.tls ?? {}) as { readonly passphrase?: unknown }
-  for (const secret of [password, passphrase])
-    if (typeof secret === 'string') rememberSecret(secret)
+  rememberTexts(password, passphrase)
 }
 
-function checkSasl(
-  settings: Settings,
-  kafkaConfig: Readonly<Record<string, unknown>> | undefined,
-  problems: Problems,
+function rememberDatabaseSecrets(
+  { postgres }: Settings,
+  section: { readonly connectionString?: unknown; readonly pool?: unknown } = {},
+  { PGPASSWORD }: Sources['environment'],
 ): void {
+  for (const url of [postgres, section.connectionString])
+    if (typeof url === 'string') rememberUrlSecrets(url)
+  const { options } = (section.pool ?? {}) as { readonly options?: { readonly password?: unknown } }
+  rememberTexts(PGPASSWORD, options?.password)
+}
+
+function rememberTexts(...secrets: readonly unknown[]): void {
+  for (const secret of secrets) if (typeof secret === 'string') rememberSecret(secret)
+}
+
+function checkSasl(settings: Settings, kafkaConfig: Section | undefined, problems: Problems): void {
   const { kafkaSasl, kafkaUsername, kafkaPassword } = settings
   if (kafkaSasl === undefined && kafkaUsername === undefined && kafkaPassword === undefined) return
   const sasl = (kafkaConfig?.['sasl'] ?? {}) as Readonly<Record<string, unknown>>
@@ -155,8 +185,35 @@ function checkSasl(
 }
 
 /** Whether Kafka is meant: wherever it is named, unless `--no-kafka` says otherwise. */
-export function isKafkaChosen({ settings, kafkaConfig }: ResolvedSettings): boolean {
-  return settings.kafka === undefined ? kafkaConfig !== undefined : settings.kafka.length > 0
+export function isKafkaChosen({ settings, sections }: ResolvedSettings): boolean {
+  return settings.kafka === undefined ? sections.kafka !== undefined : settings.kafka.length > 0
+}
+
+/** The same for PostgreSQL. */
+export function isPostgresChosen({ settings, sections }: ResolvedSettings): boolean {
+  return settings.postgres === undefined
+    ? sections.postgres !== undefined
+    : settings.postgres !== ''
+}
+
+/** What the config file says to an adapter, with what environment and flags say put over it. */
+export function sectionOptions(
+  { settings, origins, sections }: ResolvedSettings,
+  section: ConfigSection,
+  plainSettings: Readonly<Record<string, SettingName>>,
+): Record<string, unknown> {
+  const options: Record<string, unknown> = { ...sections[section] }
+  for (const [name, setting] of Object.entries(plainSettings))
+    if (origins[setting] !== 'default') options[name] = settings[setting]
+  return options
+}
+
+/** Every user of a machine can read the flags of its processes. */
+function secretsInFlags({ postgres }: Sources['flags']): string[] {
+  if (typeof postgres !== 'string' || urlSecrets(postgres).length === 0) return []
+  return [
+    'everybody on this machine can read the password in --postgres; POLLUX_POSTGRES and PGPASSWORD keep it from them',
+  ]
 }
 
 function unknownVariables(environment: Sources['environment']): string[] {

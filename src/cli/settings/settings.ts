@@ -1,7 +1,8 @@
 import { kafkaOptions } from '../../kafka/options.ts'
 import { integer, type OptionTable, oneOf, text, yesNo } from '../../options.ts'
+import { postgresOptions } from '../../postgres/options.ts'
 import { type RuntimeSettings, runtimeOptions } from '../../runtime-options.ts'
-import { brokerList, fileContent, optional } from './option-kinds.ts'
+import { brokerList, databaseUrl, fileContent, optional } from './option-kinds.ts'
 
 /** How much is logged; `silent` is nothing at all. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -22,6 +23,14 @@ export interface Settings extends RuntimeSettings {
   readonly kafkaPollLimit: number
   readonly kafkaConnectTimeout: number
   readonly kafkaProtocol: 'classic' | 'consumer'
+  /** Empty when the embedded store is asked for (`--no-postgres`). */
+  readonly postgres: string | undefined
+  readonly schema: string
+  readonly postgresMigrate: boolean
+  readonly postgresPoolSize: number
+  readonly postgresConnectTimeout: number
+  readonly postgresStatementTimeout: number
+  readonly postgresLockTimeout: number
   readonly folder: string
   readonly logLevel: LogLevel
   readonly workers: number
@@ -59,6 +68,17 @@ export const settingsTable: OptionTable<Settings> = {
   kafkaPollLimit: kafkaOptions.pollLimit,
   kafkaConnectTimeout: kafkaOptions.connectTimeout,
   kafkaProtocol: kafkaOptions.protocol,
+  postgres: databaseUrl({
+    help:
+      'The PostgreSQL to keep state in, as postgres://user@host:5432/database. What it leaves out, PGPASSWORD, PGHOST ' +
+      'and the like say. Without it, the embedded store is used.',
+  }),
+  schema: postgresOptions.schema,
+  postgresMigrate: postgresOptions.migrate,
+  postgresPoolSize: postgresOptions.poolSize,
+  postgresConnectTimeout: postgresOptions.connectTimeout,
+  postgresStatementTimeout: postgresOptions.statementTimeout,
+  postgresLockTimeout: postgresOptions.lockTimeout,
   folder: {
     ...text({
       default: '.pollux',
@@ -94,8 +114,18 @@ export const connectionSettings: readonly SettingName[] = [
   'logLevel',
 ]
 
+/** Settings that say which store is meant. */
+export const storeSettings: readonly SettingName[] = ['postgres', 'schema', 'folder', 'logLevel']
+
 /** Settings whose flags `pollux run` has besides. */
 export const runSettings: readonly SettingName[] = [
+  'postgres',
+  'schema',
+  'postgresMigrate',
+  'postgresPoolSize',
+  'postgresConnectTimeout',
+  'postgresStatementTimeout',
+  'postgresLockTimeout',
   'kafkaClientId',
   'kafkaInstanceId',
   'kafkaSessionTimeout',
@@ -111,6 +141,17 @@ const secretSettings: ReadonlySet<SettingName> = new Set<SettingName>(['kafkaPas
 export function isSecret(name: SettingName): boolean {
   return secretSettings.has(name)
 }
+
+/** The object in `pollux.config.ts` that the setting is a part of; undefined when it stands there by itself. */
+export function sectionOf(name: SettingName): ConfigSection | undefined {
+  if (name === 'schema') return 'postgres'
+  return configSections.find((section) => name.startsWith(section))
+}
+
+/** Objects in `pollux.config.ts` that are the options of an adapter. */
+export const configSections = ['kafka', 'postgres'] as const
+
+export type ConfigSection = (typeof configSections)[number]
 
 /** `bufferBytes` as `--buffer-bytes`. */
 export function flagOf(name: string): string {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { kafkaOptions } from '../../../src/cli/connect.ts'
+import { postgresOptions, storeSchema } from '../../../src/cli/open-store.ts'
 import { scrubSecrets } from '../../../src/cli/secrets.ts'
 import {
   isKafkaChosen,
+  isPostgresChosen,
   type ResolvedSettings,
   resolveSettings,
   type Sources,
@@ -114,6 +116,57 @@ test('Flags and environment are put over what the config file says of Kafka', ()
   })
 })
 
+test('PostgreSQL is used wherever it is named, unless --no-postgres is given', () => {
+  assert.equal(isPostgresChosen(resolve({ flags: { schema: 'mine' } })), false)
+  assert.equal(
+    isPostgresChosen(resolve({ environment: { POLLUX_POSTGRES: 'postgres:///' } })),
+    true,
+  )
+  // By PGHOST and the like.
+  const bare = config({ postgres: {} })
+  assert.equal(isPostgresChosen(resolve({ config: bare })), true)
+  assert.equal(isPostgresChosen(resolve({ config: bare, flags: { postgres: false } })), false)
+})
+
+test('Flags and environment are put over what the config file says of PostgreSQL', () => {
+  const resolved = resolve({
+    config: config({ postgres: { pool: {}, poolSize: 3, schema: 'file', lockTimeout: '1s' } }),
+    environment: { POLLUX_POSTGRES_MIGRATE: 'false', POLLUX_SCHEMA: 'variable' },
+    flags: { postgres: 'postgres://me@db/shop', schema: 'flag', postgresLockTimeout: '2s' },
+  })
+  assert.deepEqual(postgresOptions(resolved), {
+    // Not the pool, which leads elsewhere.
+    connectionString: 'postgres://me@db/shop',
+    poolSize: 3,
+    schema: 'flag',
+    lockTimeout: 2_000,
+    migrate: false,
+  })
+  assert.equal(storeSchema(resolved), 'flag')
+  assert.equal(storeSchema(resolve({ config: config({ postgres: { schema: 'file' } }) })), 'file')
+  assert.equal(storeSchema(resolve({})), 'pollux')
+})
+
+test('What is wrong with PostgreSQL’s address is told without the address', () => {
+  for (const wrong of ['host=db password=s3cret', 'mysql://me:s3cret@db/shop', 's3cret']) {
+    assert.throws(
+      () => resolve({ flags: { postgres: wrong } }),
+      (error: Error) =>
+        /--postgres: expected 'postgres:/.test(error.message) && !/s3cret/.test(error.message),
+    )
+  }
+})
+
+test('A password in a flag is warned about: other users can read it', () => {
+  const secret = 'postgres://me:flag-secret@db/shop'
+  const [warning, ...others] = resolve({ flags: { postgres: secret } }).warnings
+  assert.match(warning ?? '', /password in --postgres/)
+  assert.deepEqual(others, [])
+  assert.doesNotMatch(warning ?? '', /flag-secret/)
+  assert.deepEqual(resolve({ environment: { POLLUX_POSTGRES: secret } }).warnings, [])
+  assert.deepEqual(resolve({ flags: { postgres: 'postgres://me@db/shop' } }).warnings, [])
+})
+
 test('Half of a SASL login is refused with what is missing', () => {
   assert.throws(
     () => resolve({ environment: { POLLUX_KAFKA_PASSWORD: 'hush-hush' } }),
@@ -132,6 +185,16 @@ test('case 72: no secret of the configuration comes out again, neither in an err
       kafka: { sasl: { password: 'in-the-file' }, tls: { passphrase: 'of-the-key' } },
     }),
   })
+  resolve({
+    config: config({ postgres: { pool: { options: { password: 'of-the-pool' } } } }),
+    environment: {
+      PGPASSWORD: 'of-libpq',
+      POLLUX_POSTGRES: 'postgres://me:a%20url@db/?password=query1',
+    },
+  })
+  resolve({ config: config({ postgres: { connectionString: 'postgres://me:bad%zzone@db' } }) })
+  const database = 'of-the-pool of-libpq a%20url a url query1 bad%zzone'
+  assert.equal(scrubSecrets(database), '*** *** *** *** *** ***')
   const text = `s3cr"t/1 ${JSON.stringify({ password: 's3cr"t/1' })} ${encodeURIComponent('s3cr"t/1')} in-the-file of-the-key`
   assert.equal(scrubSecrets(text), '*** {"password":"***"} *** *** ***')
 })

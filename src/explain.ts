@@ -1,0 +1,199 @@
+import { type CrashPoint, crashPoints } from './crash-points.ts'
+import { durationText } from './duration.ts'
+import type { Service } from './service.ts'
+import { hintsOf, limitsOf } from './service-limits.ts'
+
+/** What was chosen, by the word that options have for it, and what that means. */
+export interface Choice<Word extends string = string> {
+  readonly choice: Word
+  readonly meaning: string
+}
+
+/** What keeps a process out that has lost a partition and does not know it yet. */
+export type Fence = 'ledger' | 'transaction' | 'none'
+
+/** What holds for a service and why, as data: sentences to read, words to go by. */
+export interface Explanation {
+  readonly service: string
+  /** The promise in short. */
+  readonly guarantee: string
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  readonly order: Choice
+  readonly idempotency: Choice
+  /** Where what the service knows is kept. */
+  readonly state: Choice<'store' | 'none'>
+  readonly publish: Choice
+  readonly fence: Choice<Fence>
+  /** What becomes of a message when the process dies, by how far it had come; in the order of its way. */
+  readonly crashPoints: readonly CrashPoint[]
+  readonly notPromised: readonly string[]
+  readonly hints: readonly string[]
+}
+
+/** Says what is promised for a service. It looks at the declaration alone; nothing is connected or run. */
+export function explain(service: Service): Explanation {
+  return {
+    service: service.name,
+    guarantee: guaranteeOf(service),
+    inputs: service.inputs.map(({ name }) => name),
+    outputs: service.outputs.map(({ name }) => name),
+    order: orderOf(service),
+    idempotency: idempotencyOf(service),
+    state: stateOf(service),
+    publish: publishOf(service),
+    fence: { choice: fenceOf(service), meaning: fenceMeaning(service) },
+    crashPoints: crashPoints(service),
+    notPromised: limitsOf(service),
+    hints: hintsOf(service),
+  }
+}
+
+/** What fences this service's writes. */
+export function fenceOf({ needsStore, options }: Service): Fence {
+  if (options.publish === 'transaction') return 'transaction'
+  return needsStore && options.fencing ? 'ledger' : 'none'
+}
+
+function guaranteeOf(service: Service): string {
+  const { outputs, options } = service
+  if (options.publish === 'transaction') {
+    return 'Exactly once from Kafka to Kafka: outputs and position become visible together, to readers with read_committed.'
+  }
+  const effects = effectsOf(service)
+  if (outputs.length === 0) return effects
+  return options.publish === 'outbox'
+    ? `${effects} Outputs are published at least once; copies have the same id and the same content.`
+    : `${effects} Outputs are published at least once; copies have the same id unless their content differs.`
+}
+
+function effectsOf({ idempotency }: Service): string {
+  switch (idempotency?.by) {
+    case 'offset':
+      return 'Each record has its effect in the store once.'
+    case 'event-id':
+      return `Each event has its effect in the store once, also when it was written several times within ${durationText(idempotency.window)}.`
+    case 'version':
+      return 'Each key has its newest version; older and repeated ones have no effect.'
+    case 'natural':
+      return 'At least once: no message is lost, and some are handled again, which is harmless by your word.'
+    case undefined:
+      return 'At least once: no message is lost, and after a crash some are handled again.'
+  }
+}
+
+function orderOf({ uses, options: { order, concurrency } }: Service): Choice {
+  const atOnce =
+    Object.keys(uses).length > 0
+      ? 'Handlers run one after the other, as they share a transaction.'
+      : `Up to ${concurrency} handlers run at once in a process.`
+  return { choice: order, meaning: `${orderMeanings[order]} ${atOnce}` }
+}
+
+const orderMeanings: Readonly<Record<Service['options']['order'], string>> = {
+  key: 'Messages of a key are handled one after the other, those without a key by partition.',
+  partition: 'Messages of a partition are handled one after the other.',
+  none: 'Messages are handled in any order.',
+}
+
+function idempotencyOf({ idempotency, options }: Service): Choice {
+  switch (idempotency?.by) {
+    case 'offset':
+      return {
+        choice: 'offset',
+        meaning:
+          'The ledger knows which positions have had their effect; a record that is delivered again is passed over.',
+      }
+    case 'event-id': {
+      const id =
+        idempotency.id === undefined
+          ? 'its header id, else CloudEvents’ ce_source and ce_id'
+          : 'what idempotency.id gives'
+      return {
+        choice: 'event-id',
+        meaning: `The store remembers each event for ${durationText(idempotency.window)} by ${id}; a copy that comes meanwhile is passed over.`,
+      }
+    }
+    case 'version':
+      return {
+        choice: 'version',
+        meaning:
+          'The store remembers the newest version of each key; a message that is not newer is passed over.',
+      }
+    case 'natural':
+      return {
+        choice: 'natural',
+        meaning:
+          'Your word: repeating is harmless. Nothing is looked up, and nothing is remembered.',
+      }
+    case undefined:
+      return {
+        choice: 'none',
+        meaning:
+          options.publish === 'transaction'
+            ? 'Nothing is remembered; the position is part of the transaction.'
+            : 'Nothing is remembered: what is delivered again is handled again.',
+      }
+  }
+}
+
+function stateOf({
+  needsStore,
+  state,
+  uses,
+  idempotency,
+  options,
+}: Service): Choice<'store' | 'none'> {
+  if (!needsStore)
+    return { choice: 'none', meaning: 'Nothing is kept but the position in the group.' }
+  const kept = [
+    ...(state === undefined ? [] : [`a value for each key (${state.name})`]),
+    ...(Object.keys(uses).length > 0 ? ['what handlers write in tables of their own'] : []),
+    ...(idempotency?.by === 'event-id' ? ['a mark for each event'] : []),
+    ...(idempotency?.by === 'version' ? ['the newest version of each key'] : []),
+    ...(options.publish === 'outbox' ? ['outputs until they are acknowledged'] : []),
+    ...(options.fencing ? ['the position in each partition'] : []),
+  ]
+  return {
+    choice: 'store',
+    meaning: `In the store, what one unit changes in one transaction: ${kept.join(', ')}.`,
+  }
+}
+
+function publishOf({ outputs, needsStore, options: { publish } }: Service): Choice {
+  if (outputs.length === 0 && publish !== 'transaction')
+    return { choice: 'none', meaning: 'There are no outputs.' }
+  switch (publish) {
+    case 'outbox':
+      return {
+        choice: publish,
+        meaning:
+          'Outputs are stored in the transaction of their effects and published after it; what a crash leaves behind is published by the next owner.',
+      }
+    case 'direct':
+      return {
+        choice: publish,
+        meaning: needsStore
+          ? 'Outputs are published first, and effects are stored when they are acknowledged.'
+          : 'Outputs are published, and the offset is committed when they are acknowledged.',
+      }
+    case 'transaction':
+      return {
+        choice: publish,
+        meaning: 'Outputs and offset are committed in one transaction of Kafka.',
+      }
+  }
+}
+
+function fenceMeaning(service: Service): string {
+  switch (fenceOf(service)) {
+    case 'ledger':
+      return 'A process that has lost a partition can store nothing for it any more: the ledger has a newer epoch.'
+    case 'transaction':
+      return 'A process that has lost a partition cannot commit for it any more: the group refuses its transaction.'
+    case 'none':
+      return service.needsStore
+        ? 'A process that has lost a partition and does not know it yet may still write to the store.'
+        : 'A process that has lost a partition and does not know it yet may still publish; its offsets are refused.'
+  }
+}
