@@ -32,22 +32,28 @@ export class Admission {
       return 'wait'
     }
     if (effects.isApplied) return 'skip'
-    if (effects.mark === undefined || effects.hasClaim) return 'handle'
+    if (effects.mark === undefined || effects.claim !== undefined) return 'handle'
     const claim = this.#claims.take(work, effects.mark)
-    if (claim === 'wait') this.#lanes.hold(work)
-    // Its original was committed since it was loaded.
-    effects.isApplied = claim === 'skip'
-    effects.hasClaim = claim === 'handle'
-    return claim
+    if (claim === 'wait') {
+      this.#lanes.hold(work)
+      return 'wait'
+    }
+    if (claim === 'applied') {
+      // Its original was committed since it was loaded.
+      effects.isApplied = true
+      return 'skip'
+    }
+    effects.claim = claim
+    return 'handle'
   }
 
   /** Ends what a started message holds: its effects are durable, or it was dropped. */
   leave(work: Work, isCommitted: boolean): void {
     const { effects } = work
     if (effects === undefined) return
-    if (effects.mark !== undefined && effects.hasClaim)
-      this.#claims.release(work, effects.mark, isCommitted)
-    effects.hasClaim = false
+    if (effects.mark !== undefined && effects.claim !== undefined)
+      this.#claims.release(work, effects.mark, effects.claim, isCommitted)
+    effects.claim = undefined
     this.#loader.giveBack(work)
   }
 }

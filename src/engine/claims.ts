@@ -1,7 +1,17 @@
 import type { Work } from './partition.ts'
 
-/** What to do with a message whose turn it is. */
-export type Admission = 'handle' | 'skip' | 'wait'
+/** An event that is in work, or was committed lately. */
+export interface Claim {
+  isCommitted: boolean
+  /** Copies that wait for what becomes of it. */
+  waiting: Work[] | undefined
+}
+
+/** By id. Two generations, so that old ones go away without being looked for. */
+interface TopicClaims {
+  current: Map<string, Claim>
+  older: Map<string, Claim>
+}
 
 /**
  * Decides about messages of events that may come more than once. While one copy of an event is in work, from its start
@@ -13,14 +23,11 @@ export type Admission = 'handle' | 'skip' | 'wait'
 export class Claims {
   readonly #remembered: number
   readonly #resume: (work: Work) => void
-  /** The events in work, with the copies that wait. */
-  readonly #held = new Map<string, Work[] | undefined>()
-  /** Committed lately. A copy that was loaded before that commit and starts after it must not be handled. */
-  #recent = new Set<string>()
-  #older = new Set<string>()
+  readonly #topics = new Map<string, TopicClaims>()
 
   /**
-   * @param remembered how many commits may lie between a message's load and its start at most.
+   * @param remembered how many commits may lie between a message's load and its start at most: a copy that was loaded before
+   * its original's commit, and starts after it, must not be handled.
    * @param resume called for each copy whose wait is over.
    */
   constructor(remembered: number, resume: (work: Work) => void) {
@@ -28,38 +35,50 @@ export class Claims {
     this.#resume = resume
   }
 
-  /** Takes the event's claim. `wait`: `resume` will be called. */
-  take(work: Work, mark: Buffer): Admission {
-    const name = nameOf(work, mark)
-    if (this.#recent.has(name) || this.#older.has(name)) return 'skip'
-    if (!this.#held.has(name)) {
-      this.#held.set(name, undefined)
-      return 'handle'
+  /** The event's claim, which is the caller's now; `applied` when it was committed; `wait`: `resume` will be called. */
+  take(work: Work, mark: Buffer): Claim | 'applied' | 'wait' {
+    const topic = this.#claimsOf(work.partition.topic)
+    const name = mark.toString('latin1')
+    const known = topic.current.get(name) ?? topic.older.get(name)
+    if (known === undefined) {
+      const claim = { isCommitted: false, waiting: undefined }
+      topic.current.set(name, claim)
+      if (topic.current.size >= this.#remembered) forgetOldest(topic)
+      return claim
     }
-    const waiting = this.#held.get(name)
-    if (waiting === undefined) this.#held.set(name, [work])
-    else waiting.push(work)
+    if (known.isCommitted) return 'applied'
+    known.waiting ??= []
+    known.waiting.push(work)
     return 'wait'
   }
 
   /** The message that holds the claim was committed, or dropped. */
-  release(work: Work, mark: Buffer, isCommitted: boolean): void {
-    const name = nameOf(work, mark)
-    const waiting = this.#held.get(name)
-    this.#held.delete(name)
-    if (isCommitted) this.#remember(name)
+  release(work: Work, mark: Buffer, claim: Claim, isCommitted: boolean): void {
+    claim.isCommitted = isCommitted
+    if (!isCommitted) {
+      const { current, older } = this.#claimsOf(work.partition.topic)
+      const name = mark.toString('latin1')
+      current.delete(name)
+      older.delete(name)
+    }
     // Those that come next will find it done, or take the claim themselves.
-    if (waiting !== undefined) for (const copy of waiting) this.#resume(copy)
+    if (claim.waiting !== undefined) for (const copy of claim.waiting) this.#resume(copy)
+    claim.waiting = undefined
   }
 
-  #remember(name: string): void {
-    this.#recent.add(name)
-    if (this.#recent.size < this.#remembered) return
-    this.#older = this.#recent
-    this.#recent = new Set()
+  #claimsOf(topic: string): TopicClaims {
+    let claims = this.#topics.get(topic)
+    if (claims === undefined) {
+      claims = { current: new Map(), older: new Map() }
+      this.#topics.set(topic, claims)
+    }
+    return claims
   }
 }
 
-function nameOf({ partition }: Work, mark: Buffer): string {
-  return `${partition.topic}/${mark.toString('latin1')}`
+/** What is still in work is taken along. */
+function forgetOldest(topic: TopicClaims): void {
+  const kept = [...topic.older].filter(([, { isCommitted }]) => !isCommitted)
+  topic.older = topic.current
+  topic.current = new Map(kept)
 }

@@ -2,6 +2,7 @@ import type { Header, Message, RawMessage } from '../message.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
 import type { LedgerRow, OffsetRange } from '../ports/store.ts'
 import type { AnyTopic } from '../topic.ts'
+import type { Claim } from './claims.ts'
 import { OffsetTracker } from './offsets.ts'
 import { Queue } from './queue.ts'
 
@@ -42,8 +43,8 @@ export class Effects {
   isHeld = false
   /** Its handler was called, perhaps in vain. */
   isBegun = false
-  /** Copies of its event wait for what becomes of it. */
-  hasClaim = false
+  /** While it has one, copies of its event wait for what becomes of it. */
+  claim: Claim | undefined
   /** Its event's id, where the service goes by ids and the event has one. */
   mark: Buffer | undefined
   /** Its event had its effect already. */

@@ -42,7 +42,7 @@ const none = Buffer.alloc(0)
 function markedOf(parts: BuiltUnit['parts']): readonly Work[] {
   return parts
     .flatMap(({ works }) => works)
-    .filter(({ effects }) => effects?.hasClaim === true && !effects.isApplied)
+    .filter(({ effects }) => effects?.claim !== undefined && !effects.isApplied)
 }
 
 function becomesDuplicate(work: Work): void {
