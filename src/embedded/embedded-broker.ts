@@ -18,13 +18,16 @@ import type {
   GroupMember,
   Position,
   Subscription,
+  TransactionalProducer,
 } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import { systemClock } from '../system-clock.ts'
+import { BatchWriter } from './batch-writer.ts'
 import { EmbeddedAdmin } from './embedded-admin.ts'
 import { EmbeddedMember } from './embedded-member.ts'
 import { EmbeddedProducer } from './embedded-producer.ts'
 import { EmbeddedReader } from './embedded-reader.ts'
+import { EmbeddedTransactionalProducer } from './embedded-transactional-producer.ts'
 import type { LogStorage } from './log-storage.ts'
 import { MemoryLog } from './memory-log.ts'
 import { checkPositions } from './positions.ts'
@@ -110,7 +113,7 @@ class EmbeddedBroker implements Broker {
   readonly #settings: EmbeddedBrokerSettings
   readonly #sessions: SessionKeeper
   readonly #members = new Set<EmbeddedMember>()
-  readonly #others = new Set<EmbeddedProducer | EmbeddedReader>()
+  readonly #others = new Set<EmbeddedProducer | EmbeddedTransactionalProducer | EmbeddedReader>()
   readonly #joining = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
 
@@ -144,12 +147,25 @@ class EmbeddedBroker implements Broker {
 
   async producer(): Promise<BrokerProducer> {
     const log = await this.#open()
-    const { maxRecordBytes } = this.#settings
-    const producer = new EmbeddedProducer(log, this.#clock, maxRecordBytes, (it) =>
-      this.#others.delete(it),
-    )
+    const producer = new EmbeddedProducer(log, this.#writer(), (it) => this.#others.delete(it))
     this.#others.add(producer)
     return producer
+  }
+
+  async transactionalProducer(id: string): Promise<TransactionalProducer> {
+    const log = await this.#open()
+    const producer = await EmbeddedTransactionalProducer.open({
+      id,
+      log,
+      writer: this.#writer(),
+      closed: (it) => this.#others.delete(it),
+    })
+    this.#others.add(producer)
+    return producer
+  }
+
+  #writer(): BatchWriter {
+    return new BatchWriter(this.#clock, this.#settings.maxRecordBytes)
   }
 
   async reader(from: readonly Position[]): Promise<BrokerReader> {

@@ -92,6 +92,11 @@ export class EmbeddedMember implements GroupMember {
     return member
   }
 
+  /** As whom it stores positions; another one once it was removed from the group and has entered again. */
+  get identity(): { readonly group: string; readonly id: string } {
+    return { group: this.#parts.subscription.group, id: this.#id }
+  }
+
   poll(max: number): Promise<readonly RawMessage[]> {
     if (this.#isClosed) return Promise.reject(closedError('The group member'))
     const failure = this.#failure
@@ -129,13 +134,12 @@ export class EmbeddedMember implements GroupMember {
   async commit(positions: readonly Position[]): Promise<void> {
     if (this.#isClosed) throw closedError('The group member')
     checkPositions(positions)
-    const { log, subscription } = this.#parts
-    const id = this.#id
-    await log.write((tables) => {
+    const { group, id } = this.identity
+    await this.#parts.log.write((tables) => {
       // Asked inside the transaction: between an earlier look and this one the partition may have a new owner.
-      const foreign = notOwned(tables.group(subscription.group) ?? emptyGroup, id, positions)
-      if (foreign.length > 0) throw commitRefused(subscription.group, foreign)
-      tables.saveOffsets(subscription.group, positions)
+      const foreign = notOwned(tables.group(group) ?? emptyGroup, id, positions)
+      if (foreign.length > 0) throw commitRefused(group, foreign)
+      tables.saveOffsets(group, positions)
     })
   }
 

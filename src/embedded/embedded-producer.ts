@@ -1,148 +1,38 @@
-import { PolluxError, shown } from '../errors.ts'
 import type { BrokerProducer, OutgoingRecord, Refusal } from '../ports/broker.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { LogStorage, LogWrites, StoredRecord, StoredTopic } from './log-storage.ts'
-import { partitionForKey } from './partitioner.ts'
-import { closedError, unknownTopics } from './refusals.ts'
-import { trimPartition } from './retention.ts'
-import { StickyPartitions } from './sticky-partitions.ts'
-
-interface Accepted {
-  readonly index: number
-  readonly topic: string
-  readonly partition: number | undefined
-  readonly record: StoredRecord
-}
+import type { BatchWriter } from './batch-writer.ts'
+import type { LogStorage } from './log-storage.ts'
+import { closedError } from './refusals.ts'
 
 /** Writes to the embedded log. */
 export class EmbeddedProducer implements BrokerProducer {
   readonly #log: LogStorage
-  readonly #clock: Clock
-  readonly #maxRecordBytes: number
-  readonly #sticky: StickyPartitions
+  readonly #writer: BatchWriter
   readonly #closed: () => void
   #isClosed = false
 
-  constructor(
-    log: LogStorage,
-    clock: Clock,
-    maxRecordBytes: number,
-    closed: (producer: EmbeddedProducer) => void,
-  ) {
+  constructor(log: LogStorage, writer: BatchWriter, closed: (producer: EmbeddedProducer) => void) {
     this.#log = log
-    this.#clock = clock
-    this.#maxRecordBytes = maxRecordBytes
-    this.#sticky = new StickyPartitions(() => clock.random())
+    this.#writer = writer
     this.#closed = () => closed(this)
   }
 
   async send(records: readonly OutgoingRecord[]): Promise<readonly Refusal[]> {
     if (this.#isClosed) throw closedError('The producer')
-    const refusals: Refusal[] = []
-    const accepted: Accepted[] = []
-    const now = this.#clock.now()
-    for (const [index, record] of records.entries()) {
-      const error = this.check(record)
-      if (error === undefined) accepted.push({ index, ...prepared(record, now) })
-      else refusals.push({ index, error })
-    }
-    if (accepted.length > 0)
-      refusals.push(...(await this.#log.write((log) => this.#append(log, accepted, now))))
-    return refusals.toSorted((one, other) => one.index - other.index)
+    const batch = this.#writer.prepare(records)
+    if (batch.accepted.length === 0) return batch.refusals
+    return await this.#log.write((log) => {
+      const placed = this.#writer.place(log, batch)
+      this.#writer.append(log, placed)
+      return placed.refusals
+    })
   }
 
   check(record: OutgoingRecord): Error | undefined {
-    const bytes = size(record)
-    if (bytes > this.#maxRecordBytes) {
-      return refused(
-        record,
-        `at most ${this.#maxRecordBytes} bytes of key, value and headers`,
-        `${bytes} bytes`,
-      )
-    }
-    const { timestamp, partition } = record
-    if (timestamp !== undefined && (!Number.isSafeInteger(timestamp) || timestamp < 0)) {
-      return refused(record, 'a timestamp in whole milliseconds since 1970', shown(timestamp))
-    }
-    if (partition !== undefined && (!Number.isInteger(partition) || partition < 0)) {
-      return refused(record, 'a partition number from 0', shown(partition))
-    }
-    return undefined
+    return this.#writer.check(record)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#closed()
   }
-
-  #append(log: LogWrites, accepted: readonly Accepted[], now: number): readonly Refusal[] {
-    const refusals: Refusal[] = []
-    const groups = new Map<
-      string,
-      { topic: StoredTopic; partition: number; records: StoredRecord[] }
-    >()
-    this.#sticky.startBatch()
-    for (const one of accepted) {
-      const topic = log.topic(one.topic)
-      const partition = topic === undefined ? undefined : this.#choose(one, topic)
-      if (topic === undefined || partition === undefined) {
-        refusals.push({
-          index: one.index,
-          error: topic === undefined ? unknownTopics([one.topic]) : noPartition(one, topic),
-        })
-        continue
-      }
-      const name = `${topic.name}/${partition}`
-      const group = groups.get(name)
-      if (group === undefined) groups.set(name, { topic, partition, records: [one.record] })
-      else group.records.push(one.record)
-    }
-    for (const { topic, partition, records } of groups.values()) {
-      log.append({ topic: topic.name, partition }, records)
-      trimPartition(log, topic, partition, now)
-    }
-    return refusals
-  }
-
-  /** Undefined for a partition that the topic does not have. */
-  #choose({ partition, record }: Accepted, topic: StoredTopic): number | undefined {
-    if (partition !== undefined) return partition < topic.partitions ? partition : undefined
-    if (record.key !== null) return partitionForKey(record.key, topic.partitions)
-    return this.#sticky.next(topic.name, topic.partitions, record.value?.length ?? 0)
-  }
-}
-
-/** A record as it is now: the caller may set another time or list of headers before it is written. */
-function prepared(record: OutgoingRecord, now: number): Omit<Accepted, 'index'> {
-  const { topic, partition, key, value, headers, timestamp = now } = record
-  return { topic, partition, record: { timestamp, key, value, headers } }
-}
-
-function size({ key, value, headers }: OutgoingRecord): number {
-  let bytes = (key?.length ?? 0) + (value?.length ?? 0)
-  for (const header of headers)
-    bytes += Buffer.byteLength(header.name) + (header.value?.length ?? 0)
-  return bytes
-}
-
-function noPartition({ partition }: Accepted, { name, partitions }: StoredTopic): PolluxError {
-  return new PolluxError(
-    'POLLUX_OUTPUT_REFUSED',
-    `Topic ${shown(name)} does not have this partition.`,
-    {
-      expected: `a partition from 0 to ${partitions - 1}`,
-      found: shown(partition),
-    },
-  )
-}
-
-function refused({ topic }: OutgoingRecord, expected: string, found: string): PolluxError {
-  return new PolluxError(
-    'POLLUX_OUTPUT_REFUSED',
-    `A record for topic ${shown(topic)} cannot be written.`,
-    {
-      expected,
-      found,
-    },
-  )
 }

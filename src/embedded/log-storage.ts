@@ -61,6 +61,9 @@ export interface LogWrites extends LogReads {
   trim(partition: TopicPartition, before: number): void
   saveGroup(name: string, group: GroupState): void
   saveOffsets(group: string, positions: readonly Position[]): void
+  /** How often a transactional id was taken; undefined when it never was. */
+  producerEpoch(id: string): number | undefined
+  saveProducerEpoch(id: string, epoch: number): void
   saveSession(session: Session): void
   /** False when the session is not there. */
   beat(session: string): boolean

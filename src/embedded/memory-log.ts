@@ -21,6 +21,7 @@ export class MemoryLog implements LogStorage, LogWrites {
   readonly #partitions = new Map<string, PartitionLog>()
   readonly #groups = new Map<string, GroupState>()
   readonly #offsets = new Map<string, Map<string, Position>>()
+  readonly #producers = new Map<string, number>()
   readonly #listeners = new Set<() => void>()
 
   async open(): Promise<void> {}
@@ -105,6 +106,14 @@ export class MemoryLog implements LogStorage, LogWrites {
       offsets.set(partitionKey({ topic, partition }), { topic, partition, offset })
     }
     this.#offsets.set(group, offsets)
+  }
+
+  producerEpoch(id: string): number | undefined {
+    return this.#producers.get(id)
+  }
+
+  saveProducerEpoch(id: string, epoch: number): void {
+    this.#producers.set(id, epoch)
   }
 
   // Members in memory die with the memory: nobody is left to see a session expire.

@@ -38,6 +38,10 @@ const schema = `
   ) strict;
 `
 
+/** Made in each file that lacks it: versions that do not know it need not read it. */
+const producerTable =
+  'create table if not exists producers (id text primary key, epoch integer not null) strict, without rowid'
+
 /**
  * The records of one partition: a table of its own, so that an offset is its row's own number and appending never
  * touches another place of the file.
@@ -64,12 +68,14 @@ export function migrate(database: DatabaseSync, file: string): void {
   )
   if (version === 0 && application === 0 && tables === 0) {
     database.exec(schema)
+    database.exec(producerTable)
     database.exec(
       `pragma application_id = ${applicationId}; pragma user_version = ${schemaVersion}`,
     )
     return
   }
-  if (application === applicationId && version === schemaVersion) return
+  if (application === applicationId && version === schemaVersion)
+    return database.exec(producerTable)
   throw new PolluxError('POLLUX_FOLDER_INVALID', `The embedded broker cannot use ${file}.`, {
     expected: `a log of format ${schemaVersion}`,
     found:

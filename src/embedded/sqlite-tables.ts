@@ -178,6 +178,19 @@ export class SqliteTables implements LogWrites {
     }
   }
 
+  producerEpoch(id: string): number | undefined {
+    const row = this.#get('select epoch from producers where id = ?', id)
+    return row === undefined ? undefined : Number(row.epoch)
+  }
+
+  saveProducerEpoch(id: string, epoch: number): void {
+    this.#run(
+      'insert into producers values (?1, ?2) on conflict (id) do update set epoch = ?2',
+      id,
+      epoch,
+    )
+  }
+
   saveSession({ id, beats, pid, host }: Session): void {
     this.#run(
       'insert into sessions values (?, ?, ?, ?) on conflict (id) do nothing',

@@ -5,6 +5,7 @@ import { groupTests } from './broker-contract/group-tests.ts'
 import { lifecycleTests } from './broker-contract/lifecycle-tests.ts'
 import { logTests } from './broker-contract/log-tests.ts'
 import { rebalanceTests } from './broker-contract/rebalance-tests.ts'
+import { transactionTests } from './broker-contract/transaction-tests.ts'
 
 export type { BrokerSetup } from './broker-contract/cluster.ts'
 
@@ -23,10 +24,12 @@ export interface BrokerContractOptions {
   readonly maxRecordBytes?: number
 }
 
+const transactionPart = 'transactions'
 const parts: readonly (readonly [string, readonly ContractTest[]])[] = [
   ['log', logTests],
   ['one member', groupTests],
   ['several members', rebalanceTests],
+  [transactionPart, transactionTests],
   ['admin', adminTests],
   ['life cycle', lifecycleTests],
 ]
@@ -44,8 +47,12 @@ export function brokerContract(
   checkSkips(skips)
   describe(`broker contract: ${name}`, () => {
     let ready: BrokerSetup | undefined
+    let hasTransactions = false
     before(async () => {
       ready = await setup()
+      const broker = await ready.broker()
+      hasTransactions = broker.transactionalProducer !== undefined
+      await broker.close()
     })
     after(async () => {
       await ready?.cleanup()
@@ -54,8 +61,10 @@ export function brokerContract(
       describe(part, () => {
         for (const test of tests) {
           const skip = skipReason(test.title, skips, maxRecordBytes)
-          it(test.title, skip === undefined ? {} : { skip }, async () => {
+          it(test.title, skip === undefined ? {} : { skip }, async (context) => {
             if (ready === undefined) throw new Error('The set-up failed.')
+            if (part === transactionPart && !hasTransactions)
+              return context.skip('the broker has no transactions')
             await runTest(test, new ContractCluster(ready, deadline, maxRecordBytes))
           })
         }
