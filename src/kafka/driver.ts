@@ -6,8 +6,6 @@ export interface DriverError extends Error {
   readonly code: number
   /** Said by calls of transactions: the same call is to be made again. */
   readonly isRetriable?: boolean
-  /** The transaction has to be aborted. */
-  readonly isTxnRequiresAbort?: boolean
   /** The client cannot be used any more. */
   readonly isFatal?: boolean
 }

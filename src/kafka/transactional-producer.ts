@@ -137,6 +137,7 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     positions: readonly Position[],
     member: GroupMember,
   ): Promise<TransactionResult> {
+    this.#throwIfOver()
     const { membership } = ownMember(member)
     const holdings = membership.holdingsOf(positions)
     if (holdings === undefined) return notAccepted
@@ -153,9 +154,13 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     }
   }
 
-  async #ready(): Promise<TransactionClient> {
+  #throwIfOver(): void {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#stopped.aborted) throw closedError('A transactional producer')
+  }
+
+  async #ready(): Promise<TransactionClient> {
+    this.#throwIfOver()
     const { id, context } = this.#parts
     try {
       this.#client ??= await this.#parts.open(() => this.#stopped.aborted)

@@ -41,8 +41,9 @@ async function firstAssigned(broker: Broker, topic: string): Promise<AssignedPar
   })
 }
 
-it('a transaction that a killed process has left open holds up readers and the group until its time is over', async () => {
+it('a transaction that a killed process has left open holds up readers and the group until its time is over', async (t) => {
   const broker = connection()
+  t.after(() => broker.close())
   // The client's own default is a minute, and the broker looks every ten seconds: with it, the deadlines are missed.
   const { input, output } = await leftOpen(broker, {})
   const [assigned, texts] = await within(
@@ -53,14 +54,13 @@ it('a transaction that a killed process has left open holds up readers and the g
   assert.deepEqual(texts, ['mark'])
   assert.equal(assigned.committed, undefined)
   assert.equal(assigned.start, 0)
-  await broker.close()
 })
 
-it('a producer with the id of a killed process ends at once what that has left open', async () => {
+it('a producer with the id of a killed process ends at once what that has left open', async (t) => {
   const broker = connection()
+  t.after(() => broker.close())
   const { input, output } = await leftOpen(broker, { 'transaction.timeout.ms': 600_000 })
   await broker.transactionalProducer?.(input)
   assert.deepEqual(await readTexts(broker, output, 1), ['mark'])
   assert.equal((await firstAssigned(broker, input)).committed, undefined)
-  await broker.close()
 })

@@ -28,8 +28,9 @@ function connect(transactionTimeout: number) {
 
 // With a second, the broker aborts what it finds open when it is back; with a minute, it goes on with it.
 for (const timeout of [1_000, 60_000]) {
-  it(`each record is there once, in order, through kills of the broker; transactions may take ${timeout} ms`, async () => {
+  it(`each record is there once, in order, through kills of the broker; transactions may take ${timeout} ms`, async (t) => {
     const broker = connect(timeout)
+    t.after(() => broker.close())
     const [input, output] = [uniqueName('in'), uniqueName('out')]
     await makeTopic(broker, input, 1)
     await makeTopic(broker, output, 1)
@@ -61,13 +62,13 @@ for (const timeout of [1_000, 60_000]) {
     const expected = Array.from({ length: done }, (_, index) => `${index}`)
     assert.deepEqual(await readTexts(broker, output, done), expected)
     await eventually('the position', async () => (await positionOf(broker, input)) === done)
-    await broker.close()
   })
 }
 
 for (const call of ['sendOffsetsToTransaction', 'commitTransaction'] as const) {
-  it(`a transaction whose time is over before ${call} is made again`, async () => {
+  it(`a transaction whose time is over before ${call} is made again`, async (t) => {
     const broker = connect(1_000)
+    t.after(() => broker.close())
     const [input, output] = [uniqueName('in'), uniqueName('out')]
     await makeTopic(broker, input, 1)
     await makeTopic(broker, output, 1)
@@ -86,13 +87,13 @@ for (const call of ['sendOffsetsToTransaction', 'commitTransaction'] as const) {
     open()
     assert.deepEqual(await within('transact', result, 60_000), { outcome: 'committed' })
     assert.deepEqual(await readTexts(broker, output, 2), ['b', 'a'])
-    await broker.close()
   })
 }
 
-it('closing ends in time although the broker is down', async () => {
+it('closing ends in time although the broker is down', async (t) => {
   for (const call of ['sendOffsetsToTransaction', 'commitTransaction'] as const) {
     const broker = connect(60_000)
+    t.after(() => broker.close())
     const [input, output] = [uniqueName('in'), uniqueName('out')]
     await makeTopic(broker, input, 1)
     await makeTopic(broker, output, 1)
