@@ -1,4 +1,10 @@
 /**
+ * A plan that is made once must do for tables of any size: one made while a table fitted one page must
+ * not read all of it for ever, nor depend on how many rows one call has.
+ */
+export const functionSettings = 'set enable_seqscan = off set plan_cache_mode = force_generic_plan'
+
+/**
  * Raises the epochs of partitions and makes the rows that are missing. Waits for whoever holds a row no
  * longer than the limit (SQLSTATE 55P03), which is set for this transaction alone.
  */
@@ -7,7 +13,7 @@ export function acquireFunction(schema: string): string {
     in_service text, in_topics text[], in_partitions int4[], in_topic_ids text[],
     in_lock_timeout text
   ) returns table (out_topic text, out_partition int4, out_epoch int8)
-  language plpgsql set enable_seqscan = off as $function$
+  language plpgsql ${functionSettings} as $function$
   begin
     perform set_config('lock_timeout', in_lock_timeout, true);
     return query
@@ -30,7 +36,7 @@ export function loadFunction(schema: string): string {
   return `create function ${schema}.pollux_load_1(
     in_service text, in_keys bytea[], in_topics text[], in_ids bytea[],
     out out_values bytea, out out_guards bytea, out out_versions bytea, out out_applied bytea
-  ) language plpgsql stable set enable_seqscan = off as $function$
+  ) language plpgsql stable ${functionSettings} as $function$
   begin
     select array_send(array_agg(found.value)), array_send(array_agg(found.guard)),
       array_send(array_agg(found.version))
@@ -62,41 +68,6 @@ export function loadFunction(schema: string): string {
 }
 
 /**
- * Deletes outputs up to the units given (null: none of this partition). A row of the ledger says where
- * to begin, and is locked first, by whoever deletes.
- */
-export function acknowledgeFunction(schema: string): string {
-  return `create function ${schema}.pollux_acknowledge_1(
-    in_service text, in_topics text[], in_partitions int4[], in_units int8[]
-  ) returns void language plpgsql set enable_seqscan = off as $function$
-  declare
-    given record;
-    known record;
-  begin
-    for given in
-      select * from unnest(in_topics, in_partitions, in_units) as asked (topic, partition, unit)
-      where asked.unit is not null
-      order by asked.topic collate "C", asked.partition
-    loop
-      select ledger.unit, ledger.acknowledged into known from ${schema}.pollux_ledger as ledger
-      where ledger.service = in_service and ledger.topic = given.topic
-        and ledger.partition = given.partition
-      for update;
-      if known.acknowledged < given.unit then
-        delete from ${schema}.pollux_outbox as outbox
-        where outbox.service = in_service and outbox.topic = given.topic
-          and outbox.partition = given.partition
-          and outbox.unit > known.acknowledged and outbox.unit <= given.unit;
-        update ${schema}.pollux_ledger as ledger set acknowledged = least(given.unit, known.unit)
-        where ledger.service = in_service and ledger.topic = given.topic
-          and ledger.partition = given.partition;
-      end if;
-    end loop;
-  end
-  $function$`
-}
-
-/**
  * Forgets marks in a range of the table's blocks: in the order in which they lie there, as an index by
  * time would have to be written with each mark. Gives the block to go on with; null when there is no
  * more, or another process is at it.
@@ -104,7 +75,7 @@ export function acknowledgeFunction(schema: string): string {
 export function forgetFunction(schema: string): string {
   return `create function ${schema}.pollux_forget_1(
     in_service text, in_window interval, in_block int8, in_blocks int8
-  ) returns int8 language plpgsql set enable_seqscan = off as $function$
+  ) returns int8 language plpgsql ${functionSettings} as $function$
   declare
     block_end constant int8 := in_block + in_blocks;
     size constant int8 := pg_relation_size('${schema}.pollux_inbox')

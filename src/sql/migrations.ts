@@ -1,5 +1,6 @@
+import { acknowledgeFunction } from './acknowledge-function.ts'
 import { commitFunction } from './commit-function.ts'
-import { acknowledgeFunction, acquireFunction, forgetFunction, loadFunction } from './functions.ts'
+import { acquireFunction, forgetFunction, loadFunction } from './functions.ts'
 import { tables } from './tables.ts'
 
 /**

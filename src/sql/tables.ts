@@ -29,14 +29,15 @@ export function tables(schema: string): string[] {
       primary key (service, key)
     ) with (fillfactor = 80)`,
     // The id comes first in the key: a new table, whose statistics are unknown, would otherwise be
-    // read by service and topic, which is all of it.
+    // read by service and topic, which is all of it. Columns of one size come first in the table, where
+    // they need no padding.
     `create table ${schema}.pollux_inbox (
+      applied_at timestamptz not null default now(),
+      "offset" int8 not null,
+      partition int4 not null,
       id bytea not null,
       service text collate "C" not null,
       topic text collate "C" not null,
-      partition int4 not null,
-      "offset" int8 not null,
-      applied_at timestamptz not null default now(),
       primary key (id, service, topic)
     )`,
     // A row holds all outputs of one unit's messages of one partition, `records` of them.

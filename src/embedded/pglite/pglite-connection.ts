@@ -159,6 +159,7 @@ class PgliteConnection implements SqlConnection {
       query: (text, params = []) => this.#run(text, params),
       call: (text, params) => this.#run(text, params),
       run: async (text) => {
+        await nextTurn()
         await this.#database.exec(text)
       },
       endSharing: exclude,
@@ -213,6 +214,9 @@ class PgliteConnection implements SqlConnection {
   async #run(text: string, params: readonly unknown[]): Promise<readonly SqlRow[]> {
     for (const param of params) this.#unseen += sizeOf(param)
     this.#unseen += statementBytes
+    // PGlite answers before anything else can happen. Who asks again and again would let nothing else
+    // happen for as long as that goes on.
+    await nextTurn()
     return (await this.#database.query<SqlRow>(text, [...params], { serializers })).rows
   }
 }
