@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { MigratableStore } from '../../src/ports/store.ts'
 import { postgres } from '../../src/postgres/index.ts'
+import { decodeOutputs } from '../../src/sql/stored-outputs.ts'
 import { address, ask } from '../postgres/server.ts'
-import { ownTable } from './services.ts'
 import type { Effect } from './witness.ts'
 
 /** A schema of one test, which is named as its service, looked at past the store. */
@@ -22,8 +22,10 @@ export class Database {
     await store.close()
     // Without a key: what is written twice is there twice.
     await ask(
-      `create table ${ownTable(this.#name)} (key text, value text, owner text, started int8, number serial)`,
+      `create table "${this.#name}".effects (number serial, key text, value text, owner text, started int8,
+        transaction xid8 default pg_current_xact_id())`,
     )
+    await ask(`create table "${this.#name}".counts (key text primary key, number int4)`)
   }
 
   async drop(): Promise<void> {
@@ -41,7 +43,7 @@ export class Database {
 
   /** What handlers have written into their own table. */
   readonly rows = async (): Promise<readonly Effect[]> => {
-    const rows = await ask(`select * from ${ownTable(this.#name)} order by number`)
+    const rows = await ask(`select * from "${this.#name}".effects order by number`)
     return rows.map(({ key, value, owner, started }) => {
       return {
         key: String(key),
@@ -50,6 +52,28 @@ export class Database {
         started: Number(started),
       }
     })
+  }
+
+  /** How many handlers a transaction has whose effects are there. */
+  async effectsOf(transaction: string): Promise<number> {
+    const rows = await ask(
+      `select 1 from "${this.#name}".effects where transaction = $1::text::xid8`,
+      [transaction],
+    )
+    return rows.length
+  }
+
+  /** The keys' own counts. */
+  async counts(): Promise<ReadonlyMap<string, number>> {
+    const rows = await ask(`select * from "${this.#name}".counts`)
+    return new Map(rows.map(({ key, number }) => [String(key), Number(number)]))
+  }
+
+  /** The events whose outputs are stored and not known as acknowledged. */
+  readonly stored = async (): Promise<ReadonlySet<string>> => {
+    const rows = await ask(`select outputs from "${this.#name}".pollux_outbox`)
+    const records = rows.flatMap(({ outputs }) => decodeOutputs(outputs as Buffer))
+    return new Set(records.map(({ value }) => `${value}`))
   }
 
   /** The ledger has come to the end of the logs, and nothing waits to be published. */

@@ -15,7 +15,7 @@ import { type Mechanism, type ServiceNames, type ServiceSettings, serviceOf } fr
 import { type NewInput, type Rules, Witness } from './witness.ts'
 
 const script = new URL('./member-process.ts', import.meta.url)
-const partitions = 4
+export const partitions = 4
 const keys = 16
 
 export interface SceneOptions {
@@ -52,6 +52,11 @@ export class Scene {
     if (scene.usesStore) await scene.database.open()
     await scene.witness.open(partitions)
     return scene
+  }
+
+  /** How many events there are. */
+  get fed(): number {
+    return this.#next
   }
 
   get broker(): Broker {

@@ -26,6 +26,8 @@ export interface ServiceSettings extends ServiceNames {
   readonly slowest?: number | undefined
   /** The event whose handler fails after it has written. */
   readonly failing?: number | undefined
+  /** `own-sql` counts each key's events in a row of its own as well, which one transaction at a time may change. */
+  readonly counts?: boolean | undefined
 }
 
 /**
@@ -45,8 +47,8 @@ export function serviceOf(settings: ServiceSettings): Service {
     if (wait > 2) await new Promise((resolve) => setTimeout(resolve, wait))
     return effect
   }
-  const end = (key: string, value: string) => {
-    if (eventOf(value) === settings.failing) throw new Error(`event ${value} shall fail`)
+  const end = (key: string, value: string, work = '') => {
+    if (eventOf(value) === settings.failing) throw new Error(`event ${value} fails: ${work}`)
     return output.message({ key, value, headers: { owner: settings.owner } })
   }
 
@@ -66,11 +68,18 @@ export function serviceOf(settings: ServiceSettings): Service {
       uses: { db: postgresTransaction },
       async handle({ key, value }, { db }) {
         const [event, owner, started] = (await begin(value)).split('/')
-        await db.query(
-          `insert into ${ownTable(group)} (key, value, owner, started) values ($1, $2, $3, $4)`,
+        const [row] = await db.query<{ readonly transaction: string }>(
+          `insert into "${group}".effects (key, value, owner, started) values ($1, $2, $3, $4)
+            returning transaction::text`,
           [key, event, owner, started],
         )
-        return end(key, value)
+        if (settings.counts === true)
+          await db.query(
+            `insert into "${group}".counts as row (key, number) values ($1, 1)
+              on conflict (key) do update set number = row.number + 1`,
+            [key],
+          )
+        return end(key, value, `transaction ${row?.transaction}`)
       },
     })
   }
@@ -90,17 +99,12 @@ export function serviceOf(settings: ServiceSettings): Service {
   })
 }
 
-/** Where `own-sql` writes: a schema of the service's name. */
-export function ownTable(group: string): string {
-  return `"${group}".effects`
-}
-
 /** The number of the event that an input, or its output, is about. */
 export function eventOf(value: string): number {
   return Number.parseInt(value, 10)
 }
 
 /** The version in an input. */
-export function versionOf({ value }: { readonly value: string | null }): number {
-  return Number(value?.split('@')[1])
+export function versionOf({ value }: { readonly value: string }): number {
+  return Number(value.split('@')[1])
 }

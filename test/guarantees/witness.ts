@@ -45,6 +45,8 @@ export interface Output {
 export interface Rules {
   /** Where effects are to be seen; undefined for a service without a store. */
   readonly effects?: (() => Promise<readonly Effect[]>) | undefined
+  /** Where outputs are to be seen that are stored and may not be published yet, by their inputs' values. */
+  readonly stored?: (() => Promise<ReadonlySet<string>>) | undefined
   /** Why an input below the committed position is not as it should be; undefined when all is well. */
   readonly unsettled: (input: Input, seen: Seen) => string | undefined
   /** What must hold of all that is there, at any time. */
@@ -61,6 +63,8 @@ export interface Seen {
   readonly outputs: readonly Output[]
   /** The values of the inputs that have outputs. */
   readonly published: ReadonlySet<string>
+  /** The values of the inputs whose outputs are in the store. */
+  readonly stored: ReadonlySet<string>
   /** The values of the inputs that have effects. */
   readonly applied: ReadonlySet<string>
 }
@@ -163,12 +167,15 @@ export class Witness {
 
   /** All that is there now. */
   async #look(): Promise<Seen> {
+    // What leaves the store has come to its topic before.
+    const stored = (await this.#rules.stored?.()) ?? new Set()
     for (const reader of this.#readers) await reader.catchUp()
     const effects = (await this.#rules.effects?.()) ?? []
     return {
       inputs: this.#inputs,
       effects,
       outputs: this.#outputs,
+      stored,
       published: this.#published,
       applied: new Set(effects.map(({ value }) => value)),
     }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../eventually.ts'
 import { crashVariable, noteIn } from './crash-note.ts'
@@ -43,7 +45,13 @@ export class CrashProcess {
     const file = script instanceof URL ? fileURLToPath(script) : script
     const child = spawn(process.execPath, [...nodeOptions, file, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env, [crashVariable]: JSON.stringify({ crash }) },
+      env: {
+        // Starting takes half the time when what was compiled is kept.
+        NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+        ...process.env,
+        ...env,
+        [crashVariable]: JSON.stringify({ crash }),
+      },
     })
     started.add(child)
     this.#process = child

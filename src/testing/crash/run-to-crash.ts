@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import type { Runtime } from '../../engine/runtime.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Store, StoreTransaction } from '../../ports/store.ts'
@@ -21,6 +22,8 @@ export async function runToCrash(
 ): Promise<Runtime> {
   const given = process.env[crashVariable]
   if (given === undefined) return await run(services, options)
+  // Node keeps what it has compiled at a normal end, which this process may not come to.
+  flushCompileCache()
   const { broker, store, ...rest } = options
   const passing = passingTo((JSON.parse(given) as { readonly crash?: Crash }).crash)
   const list = Array.isArray(services) ? (services as readonly Service[]) : [services as Service]
