@@ -67,7 +67,8 @@ function guaranteeOf(service: Service): string {
     : `${effects} Outputs are published at least once; copies have the same id unless their content differs.`
 }
 
-function effectsOf({ idempotency }: Service): string {
+function effectsOf(service: Service): string {
+  const { idempotency } = service
   switch (idempotency?.by) {
     case 'offset':
       return 'Each record has its effect in the store once.'
@@ -76,7 +77,9 @@ function effectsOf({ idempotency }: Service): string {
     case 'version':
       return 'Each key has its newest version; older and repeated ones have no effect.'
     case 'natural':
-      return 'At least once: no message is lost, and some are handled again, which is harmless by your word.'
+      return fenceOf(service) === 'ledger'
+        ? 'Each record has its effect in the store once; that its copies are harmless is your word.'
+        : 'At least once: no message is lost, and some are handled again, which is harmless by your word.'
     case undefined:
       return 'At least once: no message is lost, and after a crash some are handled again.'
   }

@@ -13,7 +13,7 @@ export function limitsOf(service: Service): readonly string[] {
     ...(options.start === 'latest'
       ? ['Records that were written before the group first committed: start is latest.']
       : []),
-    'What a handler does in other systems is neither fenced nor taken back.',
+    'What a handler does in other systems is neither fenced nor taken back; message.id can be its idempotency key there.',
     'A message that cannot be handled stops its partition: there is no retry and no dead letter yet.',
   ]
 }
