@@ -19,6 +19,10 @@ import { startAnew } from './start-anew.ts'
 import type { Waits } from './waits.ts'
 import { checkWindow } from './window-check.ts'
 
+// A unit on its way, the next one gathering, and two on their way to the broker. More than that lies about in memory,
+// and is better left to the client, which has it outside the reach of the garbage collector.
+const storedInWork = 4_000
+
 /** What a service needs from its surroundings. */
 export interface ServiceParts {
   readonly service: Service
@@ -131,14 +135,18 @@ export class ServiceRun implements Ends {
   }
 
   #makeFetcher(member: GroupMember): Fetcher {
-    const { settings, clock } = this.#parts
+    const { settings, clock, store } = this.#parts
+    const most = store === undefined ? settings.bufferMessages : storedInWork
     return new Fetcher({
       member,
       partitions: () => this.#assignment.all,
       find: this.#assignment.find,
       take: (raw, partition) => this.#stages.take(raw, partition),
       accepted: () => this.#stages.starter.dispatchNow(),
-      bounds: { messages: settings.bufferMessages, bytes: settings.bufferBytes },
+      bounds: {
+        messages: Math.min(settings.bufferMessages, most),
+        bytes: settings.bufferBytes,
+      },
       clock,
     })
   }
