@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import packageJson from '../../package.json' with { type: 'json' }
 import { root, runCommand } from '../../scripts/command.ts'
-import { type Fence, fencesOf, readPages } from './markdown.ts'
+import { type Fence, fencesOf, readPages, withSources } from './markdown.ts'
 
 // How a page says what its TypeScript is:
 //   ```ts                 a module of its own, compiled
@@ -33,18 +32,6 @@ function modulesOf(fences: readonly Fence[]): Module[] {
     modules.push({ path, title: `${page}:${line}`, code, isRun: words.includes('run') })
   }
   return modules
-}
-
-/** The package's own names as the files they are built from, so that nothing has to be built. */
-function withSources(code: string, path: string): string {
-  const up = '../'.repeat(join(path).split('/').length + 1)
-  return code.replaceAll(/(['"])pollux(\/[\w./-]+)?\1/g, (text, _quote, subpath = '') => {
-    const target = (packageJson.exports as Record<string, string | { types: string }>)[
-      `.${subpath}`
-    ]
-    if (typeof target !== 'object') return text
-    return `'${target.types.replace('./dist/', `${up}src/`).replace(/\.d\.ts$/, '.ts')}'`
-  })
 }
 
 const pages = await readPages()

@@ -1,5 +1,6 @@
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
 import { root } from '../../scripts/command.ts'
 
 /** A page of the documentation. */
@@ -53,4 +54,19 @@ export function fencesOf({ path, text }: Page): Fence[] {
     })
   }
   return fences
+}
+
+/**
+ * The package's own names as the files they are built from, so that nothing has to be built. The module is to lie at
+ * `path` in a folder that is two below the repository.
+ */
+export function withSources(code: string, path: string): string {
+  const up = '../'.repeat(join(path).split('/').length + 1)
+  return code.replaceAll(/(['"])pollux(\/[\w./-]+)?\1/g, (text, _quote, subpath = '') => {
+    const target = (packageJson.exports as Record<string, string | { types: string }>)[
+      `.${subpath}`
+    ]
+    if (typeof target !== 'object') return text
+    return `'${target.types.replace('./dist/', `${up}src/`).replace(/\.d\.ts$/, '.ts')}'`
+  })
 }
