@@ -11,6 +11,8 @@ export interface OutboxParts {
   acknowledge(partitions: readonly AcknowledgedOutputs[]): Promise<void>
   /** Everything of this message is done. */
   finished(work: Work): void
+  /** So is everything of what a previous owner has stored in a unit of this partition. */
+  recovered(partition: Partition): void
   /** The broker does not take an output that the store has already. */
   refused(batch: StoredBatch, error: PolluxError): void
   readonly clock: Clock
@@ -86,7 +88,7 @@ export class Outbox {
   }
 
   #finish({ partition, works }: StoredBatch): void {
-    if (works.length === 0) partition.finishOne()
+    if (works.length === 0) this.#parts.recovered(partition)
     for (const work of works) this.#parts.finished(work)
   }
 

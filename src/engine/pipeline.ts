@@ -15,6 +15,8 @@ import type { UnitPart } from './unit.ts'
 export interface Ends {
   /** Its effects are durable and its outputs acknowledged. */
   finished(work: Work): void
+  /** What a previous owner has stored in a unit of this partition is published, or left to the next. */
+  recovered(partition: Partition): void
   /** Given up before that; nothing built on it may be stored. */
   dropped(work: Work): void
   /** Its partition stops in front of it. */
@@ -122,6 +124,7 @@ export function storeThenPublish(
     publish: (batch) => publisher.add(batch),
     acknowledge,
     finished: (work) => ends.finished(work),
+    recovered: (partition) => ends.recovered(partition),
     refused: ({ partition }, error) => ends.stuck(partition, error),
     clock,
     largest,

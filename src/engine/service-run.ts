@@ -218,6 +218,11 @@ export class ServiceRun implements Ends {
     this.#offsets?.poke()
   }
 
+  recovered(partition: Partition): void {
+    partition.finishOne()
+    this.#offsets?.poke()
+  }
+
   dropped(work: Work): void {
     this.#stages.discard(work)
     this.#release(work, false)
