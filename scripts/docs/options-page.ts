@@ -1,6 +1,7 @@
 import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
+import { postgresOptions } from '../../src/postgres/options.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { serviceOptions } from '../../src/service.ts'
 
@@ -15,7 +16,9 @@ interface Section {
 const sections: readonly Section[] = [
   {
     title: 'Service',
-    intro: 'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state` and `handle`.',
+    intro:
+      'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses` and `handle`. ' +
+      '[Services](services.md) describes those.',
     table: serviceOptions,
   },
   {
@@ -29,6 +32,13 @@ const sections: readonly Section[] = [
       'In `kafka({ … })` of `pollux/kafka`, beside `brokers`, `tls`, `sasl`, `client`, `consumer`, `producer` and `admin`. ' +
       '[Kafka](kafka.md) describes those.',
     table: kafkaOptions,
+  },
+  {
+    title: 'PostgreSQL',
+    intro:
+      'In `postgres({ … })` of `pollux/postgres`, beside `connectionString` and `pool`. [PostgreSQL](postgres.md) describes ' +
+      'those.',
+    table: postgresOptions,
   },
   {
     title: 'Embedded broker',
