@@ -7,6 +7,7 @@ import { readInteger } from '../../sql/rows.ts'
 import type { SqlConnection, SqlRow, SqlSession } from '../../sql/sql.ts'
 import { sqlState } from '../../sql/sql-errors.ts'
 import { type FolderLock, lockFolder } from '../folder-lock.ts'
+import { passBinaryArrays, valueOptions } from './pglite-values.ts'
 
 /** PGlite 0.5 is PostgreSQL 18, and reads only its own data. */
 const postgresVersion = '18'
@@ -19,7 +20,7 @@ const postgresVersion = '18'
  */
 export async function connectPglite(folder: string | undefined): Promise<SqlConnection> {
   const driver = await loadDriver()
-  if (folder === undefined) return new PgliteConnection(await driver.PGlite.create())
+  if (folder === undefined) return new PgliteConnection(await driver.PGlite.create(valueOptions))
   const lock = lockFolder(folder, 'pglite')
   try {
     return new PgliteConnection(await openFolder(driver, folder), lock)
@@ -84,7 +85,7 @@ function checkVersion(data: string): void {
 
 async function create(driver: Driver, data: string): Promise<PGlite> {
   try {
-    return await driver.PGlite.create(data)
+    return await driver.PGlite.create(data, valueOptions)
   } catch (cause) {
     throw new PolluxError('POLLUX_FOLDER_INVALID', `The database in ${data} cannot be opened.`, {
       found: errorText(cause),
@@ -118,6 +119,7 @@ class PgliteConnection implements SqlConnection {
   #exclusive: Promise<void> | undefined
 
   constructor(database: PGlite, lock?: FolderLock) {
+    passBinaryArrays(database)
     this.#database = database
     this.#lock = lock
   }
@@ -155,6 +157,7 @@ class PgliteConnection implements SqlConnection {
       this.#exclusive = exclusion.promise
     }
     if (!sharesReads) exclude()
+    let isReleased = false
     return {
       query: (text, params = []) => this.#run(text, params),
       call: (text, params) => this.#run(text, params),
@@ -163,10 +166,16 @@ class PgliteConnection implements SqlConnection {
         await this.#database.exec(text)
       },
       endSharing: exclude,
-      release: () => {
-        if (this.#exclusive === exclusion.promise) this.#exclusive = undefined
-        exclusion.resolve()
-        end()
+      release: (isBroken) => {
+        if (isReleased) return
+        isReleased = true
+        // There is no other session to take: what this one left open is taken back.
+        const isReady = isBroken ? this.#database.exec('rollback').catch(() => {}) : undefined
+        void Promise.resolve(isReady).then(() => {
+          if (this.#exclusive === exclusion.promise) this.#exclusive = undefined
+          exclusion.resolve()
+          end()
+        })
       },
     }
   }
@@ -217,17 +226,10 @@ class PgliteConnection implements SqlConnection {
     // PGlite answers before anything else can happen. Who asks again and again would let nothing else
     // happen for as long as that goes on.
     await nextTurn()
-    return (await this.#database.query<SqlRow>(text, [...params], { serializers })).rows
+    return (await this.#database.query<SqlRow>(text, [...params])).rows
   }
 }
 
 function sizeOf(param: unknown): number {
   return typeof param === 'string' || param instanceof Uint8Array ? param.length : 0
 }
-
-/** `bytea[]`, `text[]`, `int4[]` and `int8[]`, as PostgreSQL numbers them. */
-const arrayTypes = [1001, 1009, 1007, 1016]
-/** Arrays come in PostgreSQL's own binary form, which the driver passes on; its types know texts only. */
-const serializers = Object.fromEntries(
-  arrayTypes.map((type) => [type, (bytes: unknown): string => bytes as string]),
-)
