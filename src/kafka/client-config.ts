@@ -51,7 +51,7 @@ export const defaultSettings: Readonly<
   },
   transactional: {
     'transaction.timeout.ms': 15_000,
-    'retry.backoff.ms': 20,
+    'retry.backoff.ms': 10,
   },
 }
 
@@ -103,12 +103,10 @@ export function clientConfigs(
   return {
     admin: () => ({ ...base, ...options.admin }),
     producer: () => checked({ ...producer, ...forcedProducer }, 'producer', forcedProducer),
-    transactional: (id) =>
-      checked(
-        { ...transactional, ...forcedTransactional, 'transactional.id': id },
-        'producer',
-        forcedTransactional,
-      ),
+    transactional: (id) => ({
+      ...checked({ ...transactional, ...forcedTransactional }, 'producer', forcedTransactional),
+      'transactional.id': id,
+    }),
     consumer: (group) =>
       checked(
         { ...membership(plain, consumer), ...forcedConsumer, 'group.id': group },
@@ -165,7 +163,6 @@ const ownSettings = new Set([
     'delivery.report.only.error',
     'dr_msg_cb',
     'sasl.username',
-    'transactional.id',
   ],
   ...[
     'sasl.password',

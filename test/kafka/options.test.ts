@@ -162,6 +162,23 @@ describe('settings of librdkafka', () => {
     assert.equal(found.consumer('g')['linger.ms'], undefined)
   })
 
+  it('of a producer with transactions keep within the time of a transaction', () => {
+    const found = configs({
+      brokers,
+      client: { 'socket.timeout.ms': 60_000 },
+      producer: { 'transaction.timeout.ms': 20_000, 'message.timeout.ms': 0 },
+    })
+    const transactional = found.transactional('id')
+    assert.equal(transactional['transactional.id'], 'id')
+    assert.equal(transactional['socket.timeout.ms'], 20_000)
+    assert.equal(transactional['message.timeout.ms'], undefined)
+    assert.equal(transactional['enable.idempotence'], true)
+    assert.equal(transactional['acks'], 'all')
+    assert.equal(found.transactionTimeout, 20_000)
+    assert.equal(configs({ brokers }).transactional('id')['transaction.timeout.ms'], 15_000)
+    assert.equal(found.producer()['message.timeout.ms'], 0)
+  })
+
   it('of the classic protocol are left out with the protocol of the broker', () => {
     const found = configs({ brokers, protocol: 'consumer' }).consumer('group')
     assert.equal(found['group.protocol'], 'consumer')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { loadDriver } from '../../src/kafka/driver.ts'
 import type { Broker, GroupMember } from '../../src/ports/broker.ts'
 import { silent } from '../../src/ports/logger.ts'
-import { eventually } from '../../src/testing/eventually.ts'
+import { eventually, within } from '../../src/testing/eventually.ts'
 import { idle } from './support.ts'
 
 /** A member that has all partitions of a topic, and polls until its connection is closed. */
@@ -19,7 +19,7 @@ export async function pollingMember(broker: Broker, topic: string): Promise<Grou
     },
   )
   void poll(member)
-  await assigned.promise
+  await within('the partitions are assigned', assigned.promise, 60_000)
   return member
 }
 

@@ -153,6 +153,15 @@ describe('a transaction', () => {
     assert.equal(await positionOf(broker, input), undefined)
   })
 
+  it('takes positions of a member whose partitions the broker assigns', async () => {
+    const broker = connected({ protocol: 'consumer' })
+    const input = await makeTopic(broker, uniqueName('transactions'), 1)
+    const member = await pollingMember(broker, input)
+    const producer = await transactional(broker, input)
+    assert.deepEqual(await producer.transact([], [at(input, 1)], member), committed)
+    await movesTo(broker, input, 1)
+  })
+
   it('refuses a member of another broker', async () => {
     const { input, producer } = await setUp()
     await assert.rejects(producer.transact([], [at(input, 1)], {} as GroupMember), {
