@@ -1,4 +1,4 @@
-import { type CrashPoint, crashPoints } from './crash-points.ts'
+import { type CrashOutcome, crashOutcomes } from './crash-outcomes.ts'
 import { durationText } from './duration.ts'
 import type { Service } from './service.ts'
 import { hintsOf, limitsOf } from './service-limits.ts'
@@ -26,7 +26,7 @@ export interface Explanation {
   readonly publish: Choice
   readonly fence: Choice<Fence>
   /** What becomes of a message when the process dies, by how far it had come; in the order of its way. */
-  readonly crashPoints: readonly CrashPoint[]
+  readonly crashOutcomes: readonly CrashOutcome[]
   readonly notPromised: readonly string[]
   readonly hints: readonly string[]
 }
@@ -43,7 +43,7 @@ export function explain(service: Service): Explanation {
     state: stateOf(service),
     publish: publishOf(service),
     fence: { choice: fenceOf(service), meaning: fenceMeaning(service) },
-    crashPoints: crashPoints(service),
+    crashOutcomes: crashOutcomes(service),
     notPromised: limitsOf(service),
     hints: hintsOf(service),
   }

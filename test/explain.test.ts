@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { capability } from '../src/capability.ts'
-import type { CrashMoment } from '../src/crash-points.ts'
+import type { CrashMoment } from '../src/crash-outcomes.ts'
 import { type Explanation, explain, type Fence } from '../src/explain.ts'
 import { defineService, text, topic } from '../src/index.ts'
 
@@ -32,8 +32,8 @@ const transaction = defineService('transaction', {
 })
 
 /** Each moment, and whether the handler runs again after it. */
-function crashes({ crashPoints }: Explanation): [CrashMoment, boolean][] {
-  return crashPoints.map(({ moment, isHandledAgain }) => [moment, isHandledAgain])
+function crashes({ crashOutcomes }: Explanation): [CrashMoment, boolean][] {
+  return crashOutcomes.map(({ moment, isHandledAgain }) => [moment, isHandledAgain])
 }
 
 test('a message without a store is handled again until its offset is committed', () => {
@@ -89,8 +89,8 @@ test('without outputs nothing is said of publishing', () => {
     ['committed', false],
   ])
   assert.equal(quiet.publish.choice, 'none')
-  const { crashPoints, notPromised, hints } = quiet
-  assert.doesNotMatch(JSON.stringify([crashPoints, notPromised, hints]), /output|publish/i)
+  const { crashOutcomes, notPromised, hints } = quiet
+  assert.doesNotMatch(JSON.stringify([crashOutcomes, notPromised, hints]), /output|publish/i)
 })
 
 test('without the ledger a stored message comes again: passed over by its version, or harmless by word', () => {
@@ -109,7 +109,7 @@ test('without the ledger a stored message comes again: passed over by its versio
     handle() {},
   })
   const after = (explanation: Explanation): boolean | undefined =>
-    explanation.crashPoints.find(({ moment }) => moment === 'stored')?.isHandledAgain
+    explanation.crashOutcomes.find(({ moment }) => moment === 'stored')?.isHandledAgain
   assert.deepEqual([after(explain(versioned)), after(explain(natural))], [false, true])
 })
 

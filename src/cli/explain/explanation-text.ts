@@ -1,4 +1,4 @@
-import type { CrashMoment } from '../../crash-points.ts'
+import type { CrashMoment } from '../../crash-outcomes.ts'
 import type { Choice, Explanation } from '../../explain.ts'
 import { escapeControls } from '../text-table.ts'
 
@@ -43,16 +43,16 @@ function chosen({ choice, meaning }: Choice): string {
 }
 
 /** The table of crash points: how far the message was, whether its handler runs again, and what else follows. */
-function crashLines({ crashPoints }: Explanation): string[] {
+function crashLines({ crashOutcomes }: Explanation): string[] {
   const [reached, again] = ['  when killed after', 'handled again']
   const width = Math.max(
-    ...crashPoints.map(({ moment }) => moments[moment].length + 2),
+    ...crashOutcomes.map(({ moment }) => moments[moment].length + 2),
     reached.length,
   )
   const start = width + again.length + 4
   return [
     `${reached.padEnd(width)}  ${again}`,
-    ...crashPoints.map(({ moment, isHandledAgain, meaning }) => {
+    ...crashOutcomes.map(({ moment, isHandledAgain, meaning }) => {
       const row = `${`  ${moments[moment]}`.padEnd(width)}  ${(isHandledAgain ? 'yes' : 'no').padEnd(again.length)}  `
       return row + wrapped(meaning, start)
     }),

@@ -10,7 +10,7 @@ export type CrashMoment =
   | 'committed'
 
 /** What follows from a crash at one point. */
-export interface CrashPoint {
+export interface CrashOutcome {
   readonly moment: CrashMoment
   /** Whether its handler runs (again) in the next owner. */
   readonly isHandledAgain: boolean
@@ -18,10 +18,10 @@ export interface CrashPoint {
 }
 
 /** What becomes of a message of this service when its process dies, in the order of the message's way. */
-export function crashPoints(service: Service): readonly CrashPoint[] {
+export function crashOutcomes(service: Service): readonly CrashOutcome[] {
   const { outputs, needsStore, options } = service
   const sending = outputs.length > 0
-  if (options.publish === 'transaction') return transactionPoints
+  if (options.publish === 'transaction') return transactionOutcomes
   if (!needsStore)
     return [...beginning(service), ...(sending ? sentFirst : []), { ...over, meaning: committed }]
   if (options.publish === 'outbox')
@@ -34,7 +34,7 @@ export function crashPoints(service: Service): readonly CrashPoint[] {
   ]
 }
 
-function beginning({ outputs, state, uses }: Service): readonly CrashPoint[] {
+function beginning({ outputs, state, uses }: Service): readonly CrashOutcome[] {
   const lost = [
     ...(state === undefined ? [] : ['its change of state was in memory only']),
     ...(Object.keys(uses).length > 0 ? ['what its handler wrote is rolled back'] : []),
@@ -50,7 +50,7 @@ function beginning({ outputs, state, uses }: Service): readonly CrashPoint[] {
   ]
 }
 
-const sentFirst: readonly CrashPoint[] = [
+const sentFirst: readonly CrashOutcome[] = [
   {
     moment: 'published',
     isHandledAgain: true,
@@ -63,7 +63,7 @@ const sentFirst: readonly CrashPoint[] = [
   },
 ]
 
-const storedFirst: readonly CrashPoint[] = [
+const storedFirst: readonly CrashOutcome[] = [
   {
     moment: 'stored',
     isHandledAgain: false,
@@ -83,7 +83,7 @@ const storedFirst: readonly CrashPoint[] = [
   },
 ]
 
-const transactionPoints: readonly CrashPoint[] = [
+const transactionOutcomes: readonly CrashOutcome[] = [
   { moment: 'polled', isHandledAgain: true, meaning: 'Nothing had happened to it yet.' },
   { moment: 'handled', isHandledAgain: true, meaning: 'No output was sent.' },
   {
@@ -106,15 +106,17 @@ const transactionPoints: readonly CrashPoint[] = [
 const over = { moment: 'committed', isHandledAgain: false } as const
 const committed = 'Everything is done.'
 
-function lastOf(sending: boolean): CrashPoint {
+function lastOf(sending: boolean): CrashOutcome {
   return {
     ...over,
-    meaning: sending ? 'Everything is done; until the store was told, its outputs are published again.' : committed,
+    meaning: sending
+      ? 'Everything is done; until the store was told, its outputs are published again.'
+      : committed,
   }
 }
 
 /** After the store's commit, where nothing is to be published any more. */
-function stored({ idempotency, options }: Service): CrashPoint {
+function stored({ idempotency, options }: Service): CrashOutcome {
   if (options.fencing)
     return {
       moment: 'stored',
