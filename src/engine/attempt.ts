@@ -89,8 +89,9 @@ export class Attempt {
 
   /** Makes what came out of an attempt that has ended what the next message of the key sees. */
   keep(): void {
-    if (this.#isStale) return this.#parts.stale()
+    // Those of an earlier attempt that was in vain are gone in any case.
     this.#work.outputs = this.#outputs
+    if (this.#isStale) return this.#parts.stale()
     const { effects } = this.#work
     if (effects?.cell === undefined) return
     if (this.#value === undefined && this.#guard === undefined) return

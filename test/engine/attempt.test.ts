@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Attempt } from '../../src/engine/attempt.ts'
+import { encodeOutputs } from '../../src/engine/outputs.ts'
+import type { Cell, Work } from '../../src/engine/partition.ts'
+import { bytes, defineService, type Service, topic } from '../../src/index.ts'
+import { silent } from '../../src/ports/logger.ts'
+import { partitionOf, workOf } from './works.ts'
+
+const output = topic('output', { value: bytes })
+const input = topic('input', { value: bytes })
+
+/** Versions are the numbers in the values. */
+const versioned = defineService('versioned', {
+  inputs: [input],
+  outputs: [output],
+  idempotency: { by: 'version', of: ({ value }) => Number(value.toString()) },
+  handle: ({ value }) => output.message({ key: null, value }),
+})
+
+function cellOf(guard: string | null): Cell {
+  return {
+    key: Buffer.from('k'),
+    value: null,
+    guard,
+    version: 1,
+    users: 1,
+    isInvalid: false,
+    edition: 0,
+  }
+}
+
+/** One run of the handler, kept. */
+function attempted(service: Service, work: Work): void {
+  const attempt = new Attempt(
+    {
+      service,
+      logger: silent,
+      encode: (one, returned) => encodeOutputs(service, one, returned),
+      stale() {},
+    },
+    work,
+  )
+  attempt.end(attempt.run())
+  attempt.keep()
+}
+
+test('a message that turns out stale when it is handled again leaves nothing of its first time', () => {
+  const work = workOf(partitionOf(), 0, { value: Buffer.from('3') })
+  assert.ok(work.effects)
+  work.effects.cell = cellOf('2@input/1/0')
+  attempted(versioned, work)
+  assert.deepEqual([work.outputs.length, work.effects.change?.guard], [1, '3@input/0/0'])
+  // Somebody else has brought a newer version meanwhile.
+  work.effects.cell.guard = '4@input/1/1'
+  work.effects.begin()
+  attempted(versioned, work)
+  assert.deepEqual([work.outputs, work.effects.change], [[], undefined])
+  assert.equal(work.effects.cell.guard, '4@input/1/1')
+})
