@@ -1,0 +1,4 @@
+import { tableTests } from './table-tests.ts'
+import { pgliteDatabase } from './test-database.ts'
+
+tableTests('PGlite', pgliteDatabase)

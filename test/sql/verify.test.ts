@@ -1,0 +1,4 @@
+import { pgliteDatabase } from './test-database.ts'
+import { verifyTests } from './verify-tests.ts'
+
+verifyTests('PGlite', pgliteDatabase)
