@@ -49,46 +49,37 @@ export class StateCells {
   }
 }
 
-/** What one attempt of a handler sees of its key's state. Its changes count when the attempt succeeds. */
+/**
+ * What one attempt of a handler sees of its key's state. Its changes count when the attempt succeeds. The state is there
+ * already when a handler starts, so a change takes place when it is called, not when its promise is awaited.
+ */
 export class AttemptState implements State<unknown> {
   readonly #codec: Codec<unknown, unknown>
   readonly #work: Work
   #change: Buffer | null | undefined
   /** Of the last change. */
   #failure: { readonly cause: unknown } | undefined
+  /** Reads that are not answered yet. */
+  #reading = 0
   #isOver = false
-  readonly #pending = new Set<Promise<unknown>>()
 
   constructor(codec: Codec<unknown, unknown>, work: Work) {
     this.#codec = codec
     this.#work = work
   }
 
-  get(): Promise<unknown> {
-    return this.#use(() => this.#get())
-  }
-
-  put(value: unknown): Promise<void> {
-    return this.#use(() => this.#put(value))
-  }
-
-  delete(): Promise<void> {
-    return this.#use(() => this.#delete())
-  }
-
-  /** Remembers a call until it is answered, so that one that nobody waited for is noticed. */
-  #use<T>(call: () => Promise<T>): Promise<T> {
-    const answer = call().finally(() => this.#pending.delete(answer))
-    this.#pending.add(answer)
-    // One that nobody waits for must not end the process; it fails the attempt.
-    answer.catch(() => {})
-    return answer
-  }
-
-  async #get(): Promise<unknown> {
+  async get(): Promise<unknown> {
     const cell = this.#cell()
     const bytes = this.#change === undefined ? cell.value : this.#change
-    if (bytes !== null) return this.#decode(bytes)
+    this.#reading += 1
+    try {
+      return await (bytes === null ? this.#none : this.#decode(bytes))
+    } finally {
+      this.#reading -= 1
+    }
+  }
+
+  get #none(): null | undefined {
     return this.#codec.nullable ? null : undefined
   }
 
@@ -107,31 +98,41 @@ export class AttemptState implements State<unknown> {
     }
   }
 
-  async #put(value: unknown): Promise<void> {
-    this.#cell()
-    this.#failure = undefined
-    try {
-      this.#change =
-        value === null && this.#codec.nullable ? null : encodeExactly(this.#codec, value)
-    } catch (cause) {
-      // A handler that does not wait for the answer would not notice.
-      this.#failure = { cause }
-      throw cause
-    }
+  put(value: unknown): Promise<void> {
+    return this.#set(() =>
+      value === null && this.#codec.nullable ? null : encodeExactly(this.#codec, value),
+    )
   }
 
-  async #delete(): Promise<void> {
-    this.#cell()
-    this.#failure = undefined
-    this.#change = null
+  delete(): Promise<void> {
+    return this.#set(() => null)
+  }
+
+  #set(encode: () => Buffer | null): Promise<void> {
+    try {
+      this.#cell()
+    } catch (cause) {
+      return Promise.reject(cause)
+    }
+    try {
+      this.#change = encode()
+      this.#failure = undefined
+      return done
+    } catch (cause) {
+      // A handler that does not wait for the answer would not notice; so it fails the attempt, too.
+      this.#failure = { cause }
+      const answer = Promise.reject(cause)
+      answer.catch(() => {})
+      return answer
+    }
   }
 
   /**
    * Ends a successful attempt. What it made of the state: undefined when it left it as it was.
-   * @throws POLLUX_STATE_UNAVAILABLE when the handler did not wait for a use of state, and what its last change failed with.
+   * @throws what its last change failed with; POLLUX_STATE_UNAVAILABLE when the handler did not wait for a read.
    */
   end(): Buffer | null | undefined {
-    if (this.#pending.size > 0) throw this.#ended()
+    if (this.#reading > 0) throw this.#ended()
     if (this.#failure !== undefined) throw this.#failure.cause
     this.#isOver = true
     return this.#change
@@ -158,3 +159,5 @@ export class AttemptState implements State<unknown> {
     })
   }
 }
+
+const done = Promise.resolve()

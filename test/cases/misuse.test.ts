@@ -8,7 +8,7 @@ import {
   defineService,
   json,
   PolluxError,
-  type StatefulContext,
+  type State,
   text,
   topic,
 } from '../../src/index.ts'
@@ -114,32 +114,39 @@ test('a thenable that calls back twice counts once', async () => {
   assert.equal(handled, 10)
 })
 
-test('a handler that does not await state fails, and its message does not count as done', async () => {
+test('a change of state that nobody waits for counts all the same, and one that cannot be fails its message', async () => {
   const counter = json(z.number())
-  const careless: readonly (readonly [
-    string,
-    (context: StatefulContext<number, number>) => unknown,
-  ])[] = [
-    ['put', ({ state }) => void state.put(1)],
-    ['put of what cannot be', async ({ state }) => void state.put('one' as never)],
-    ['delete', ({ state }) => void state.delete()],
-    ['get', ({ state }) => void state.get()],
-  ]
-  for (const [name, handle] of careless) {
-    const service = defineService('careless', {
+  const careless = (change: (state: State<number>) => unknown) =>
+    defineService('careless', {
       inputs: [input],
       state: counter,
-      handle: (_, context) => handle(context) as undefined,
+      handle: (_, { state }) => void change(state),
     })
-    await using runtime = await testRuntime(service)
+  const put = careless((state) => state.put(1))
+  {
+    await using runtime = await testRuntime(put)
     await runtime.send(input.message({ key: 'a', value: 'x' }))
-    await assert.rejects(runtime.settled(), (error) => {
-      const code =
-        name === 'put of what cannot be' ? 'POLLUX_ENCODE_FAILED' : 'POLLUX_STATE_UNAVAILABLE'
-      assert.ok(PolluxError.is(error, code), `${name}: ${String(error)}`)
-      return true
-    })
+    await runtime.settled()
+    assert.equal(await runtime.state(put, 'a'), 1)
   }
+  await using runtime = await testRuntime(careless((state) => state.put('one' as never)))
+  await runtime.send(input.message({ key: 'a', value: 'x' }))
+  await assert.rejects(runtime.settled(), (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED'))
+})
+
+test('a handler that does not wait for what it reads fails, as it may go on to a change', async () => {
+  const service = defineService('careless', {
+    inputs: [input],
+    state: json(z.number()),
+    handle: (_, { state }) => void state.get(),
+  })
+  await using runtime = await testRuntime(service)
+  await runtime.send(input.message({ key: 'a', value: 'x' }))
+  await assert.rejects(runtime.settled(), (error) => {
+    assert.ok(PolluxError.is(error, 'POLLUX_STATE_UNAVAILABLE'), String(error))
+    assert.match(error.message, /Await every use of state/)
+    return true
+  })
 })
 
 test('an async codec is awaited, and order within a key is kept', async () => {
