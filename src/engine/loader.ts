@@ -104,11 +104,15 @@ export class Loader {
     })
   }
 
-  #takeCell({ raw, effects }: Marked, fresh: Cell[]): void {
+  #takeCell(work: Marked, fresh: Cell[]): void {
+    const { raw, effects } = work
     const { service, cells } = this.#parts
     const isNeeded = service.state !== undefined || service.idempotency?.by === 'version'
     if (!isNeeded || raw.key === null || effects.cell !== undefined) return
-    const { cell, isNew } = cells.take(raw.key)
+    // Its lane goes by the same text: one that is made once is hashed once.
+    const name = typeof work.laneKey === 'string' ? work.laneKey : raw.key.toString('latin1')
+    work.laneKey = name
+    const { cell, isNew } = cells.take(name, raw.key)
     effects.cell = cell
     if (isNew) fresh.push(cell)
   }

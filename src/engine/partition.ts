@@ -19,6 +19,8 @@ export interface Lane {
 /** A key's state between its load and the commit of what was made of it. */
 export interface Cell {
   readonly key: Buffer
+  /** The key as a text of its bytes. */
+  readonly name: string
   /** With the changes of all handlers that have finished, committed or not. */
   value: Buffer | null
   /** The newest event applied to it; see `version-guard.ts`. */

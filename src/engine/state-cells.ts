@@ -12,14 +12,14 @@ export class StateCells {
   readonly #cells = new Map<string, Cell>()
 
   /** The cell of a key, to be given back by `release`; `isNew` when its value has to be read. */
-  take(key: Buffer): { readonly cell: Cell; readonly isNew: boolean } {
-    const name = key.toString('latin1')
+  take(name: string, key: Buffer): { readonly cell: Cell; readonly isNew: boolean } {
     const known = this.#cells.get(name)
     if (known !== undefined) {
       known.users += 1
       return { cell: known, isNew: false }
     }
     const cell = {
+      name,
       key,
       value: null,
       guard: null,
@@ -44,8 +44,7 @@ export class StateCells {
   }
 
   #forget(cell: Cell): void {
-    const name = cell.key.toString('latin1')
-    if (this.#cells.get(name) === cell) this.#cells.delete(name)
+    if (this.#cells.get(cell.name) === cell) this.#cells.delete(cell.name)
   }
 }
 
