@@ -79,6 +79,10 @@ export class Rebalance {
       holding.phase = 'ours'
       if (failure !== undefined) holding.isPaused = true
     }
+    // Librdkafka remembers a pause beyond the loss of the partition: one that was given up, which pauses it, and comes
+    // back would never be delivered again.
+    const running = added.filter(({ isPaused }) => !isPaused).map(bare)
+    if (running.length > 0) this.#answer(() => consumer.resume(running))
     const paused = added.filter(({ isPaused }) => isPaused).map(bare)
     if (paused.length > 0) this.#answer(() => consumer.pause(paused))
     if (failure !== undefined) throw failure.error

@@ -202,6 +202,22 @@ export const rebalanceTests: readonly ContractTest[] = [
     },
   },
   {
+    title: 'a partition that was given up and comes back is delivered again',
+    async run(cluster) {
+      const topic = await cluster.topic(2)
+      const options = { group: cluster.uniqueName(), topics: [topic], ownership: new Ownership() }
+      const first = await GroupProbe.join(cluster, options)
+      await settle(cluster, [first], [2])
+      const second = await GroupProbe.join(cluster, options)
+      await settle(cluster, [first, second], [1, 1])
+      await cluster.within('leave', second.leave())
+      await settle(cluster, [first], [2])
+      await cluster.send([0, 1].flatMap((partition) => numbered(topic, 10, partition)))
+      await cluster.eventually('all records come', () => first.records.length === 20)
+      assert.deepEqual(options.ownership.violations, [])
+    },
+  },
+  {
     title: 'a member without a partition waits, and takes over when another leaves',
     async run(cluster) {
       const topic = await cluster.topic(1)
