@@ -20,6 +20,7 @@ const versioned = defineService('versioned', {
 
 function cellOf(guard: string | null): Cell {
   return {
+    name: 'k',
     key: Buffer.from('k'),
     value: null,
     guard,
