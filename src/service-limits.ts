@@ -47,7 +47,7 @@ function outputLimits({ needsStore, options: { publish } }: Service): string[] {
   if (publish === 'transaction') {
     return [
       'Readers without read_committed see outputs of aborted transactions, too.',
-      'A process that dies leaves a transaction open, which holds readers of its outputs up until the time limit.',
+      'A process that dies leaves a transaction open, which holds up readers of its outputs and the next owner until its time limit.',
     ]
   }
   const late =

@@ -134,7 +134,7 @@ function checkConfig(
       sections[name] = given as Section
     } else {
       problems.add(
-        `${config.path}: ${name}: expected an object such as ${sectionExamples[name]}, found ${shown(given)}`,
+        `${config.path}: ${name}: expected an object such as ${sectionExamples[name]}, found ${foundText(name, given)}`,
       )
     }
   }

@@ -157,6 +157,16 @@ test('What is wrong with PostgreSQL’s address is told without the address', ()
   }
 })
 
+test('An address where the config file should have options is not shown either', () => {
+  for (const section of ['postgres', 'kafka']) {
+    assert.throws(
+      () => resolve({ config: config({ [section]: 'postgres://me:s3cret@db/shop' }) }),
+      (error: Error) =>
+        error.message.includes(`${section}: expected an object`) && !/s3cret/.test(error.message),
+    )
+  }
+})
+
 test('A password in a flag is warned about: other users can read it', () => {
   const secret = 'postgres://me:flag-secret@db/shop'
   const [warning, ...others] = resolve({ flags: { postgres: secret } }).warnings
