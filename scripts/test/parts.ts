@@ -22,6 +22,7 @@ export const parts: readonly Part[] = [
     needs: [],
     concurrency: 2,
   },
+  { name: 'model', files: ['model/*.test.ts'], needs: [], minutes: 10 },
   { name: 'docs', files: ['docs/*.test.ts'], needs: [] },
   { name: 'contract: memory', files: ['contract/*-memory.test.ts'], needs: [] },
   { name: 'contract: sqlite', files: ['contract/*-sqlite.test.ts'], needs: [] },
