@@ -20,8 +20,11 @@ export function borrowStore(store: Store): Store {
     name: store.name,
     open: () => store.open(),
     acquire: (service, partitions) => store.acquire(service, partitions),
-    load: (service, keys) => store.load(service, keys),
+    load: (service, keys, marks) => store.load(service, keys, marks),
     commit: (unit) => store.commit(unit),
+    acknowledge: (service, partitions) => store.acknowledge(service, partitions),
+    unpublished: (service, age) => store.unpublished(service, age),
+    forget: (service, window) => store.forget(service, window),
     close: async () => {},
   }
 }

@@ -30,13 +30,11 @@ export async function readSummaries(
   store: Store,
   symbols: readonly string[],
 ): Promise<ReadonlyMap<string, SymbolSummary>> {
-  const rows = await store.load(
-    priceMoves.name,
-    symbols.map((symbol) => Buffer.from(symbol)),
-  )
+  const keys = symbols.map((symbol) => Buffer.from(symbol))
+  const { states } = await store.load(priceMoves.name, keys, [])
   const codec = json(Summary)
   const summaries = new Map<string, SymbolSummary>()
-  for (const [index, { value }] of rows.entries()) {
+  for (const [index, { value }] of states.entries()) {
     if (value !== null) summaries.set(symbols[index] ?? '', await codec.decode(value))
   }
   return summaries
