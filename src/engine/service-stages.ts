@@ -107,7 +107,9 @@ export class ServiceStages {
     const { service, store, clock, logger } = this.#parts
     this.#member = member
     if (service.options.publish === 'transaction')
-      this.#transactional = await broker.transactionalProducer?.(transactionalId(service, clock))
+      this.#transactional = await broker.transactionalProducer?.(
+        transactionalId(service, broker, clock),
+      )
     if (store === undefined) return
     this.#housekeeping = new Housekeeping({
       service,
@@ -333,9 +335,12 @@ export class ServiceStages {
 // How long a transaction that the group did not accept is not tried again: a rebalance is under way.
 const retryWait = 100
 
-/** Two processes never share one: a dead one's open transaction ends by the broker's time limit. */
-function transactionalId({ name }: Service, clock: Clock): string {
-  return `${name}-${clock.random().toString(36).slice(2)}`
+/**
+ * Two processes must not share one. Where a process has a name that lasts, its successor takes the id over and so ends at once
+ * what the dead one has left open; otherwise that ends by the broker's time limit.
+ */
+function transactionalId({ name }: Service, { instanceId }: Broker, clock: Clock): string {
+  return `${name}-${instanceId ?? clock.random().toString(36).slice(2)}`
 }
 
 function transactionsOf({ transactions }: Store): NonNullable<Store['transactions']> {

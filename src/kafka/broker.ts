@@ -75,6 +75,10 @@ export class KafkaBroker implements Broker {
     Object.defineProperty(this, inspect.custom, { value: () => `KafkaBroker { ${this.name} }` })
   }
 
+  get instanceId(): string | undefined {
+    return this.#plain.instanceId
+  }
+
   async connect(): Promise<void> {
     await this.#connection()
   }

@@ -22,6 +22,8 @@ export interface Position extends TopicPartition {
 export interface Broker {
   /** What messages call it, e.g. `kafka localhost:9092` or `embedded .pollux`. Never holds a secret. */
   readonly name: string
+  /** Tells this process from the others of its services, across restarts; undefined when nothing does. */
+  readonly instanceId?: string | undefined
   /** Takes up the connection. Rejects with POLLUX_BROKER_UNREACHABLE when nothing answers within the adapter's limit. */
   connect(): Promise<void>
   /** Enters a consumer group. Resolves when the request is on its way; partitions come by `listener.assigned`. */
