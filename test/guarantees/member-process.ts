@@ -5,6 +5,7 @@ import type { Broker } from '../../src/ports/broker.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { runToCrash } from '../../src/testing/index.ts'
+import { type Fault, faultyBroker, faultyStore } from './faults.ts'
 import { type ServiceSettings, serviceOf } from './services.ts'
 
 export interface MemberSettings extends ServiceSettings {
@@ -18,8 +19,14 @@ export interface MemberSettings extends ServiceSettings {
       }
   readonly store?:
     | { readonly folder: string }
-    | { readonly connectionString: string; readonly schema: string }
+    | {
+        readonly connectionString: string
+        readonly schema: string
+        readonly statementTimeout?: number
+        readonly lockTimeout?: number
+      }
     | undefined
+  readonly fault?: Fault | undefined
 }
 
 if (process.argv[1] === import.meta.filename)
@@ -36,14 +43,15 @@ async function main(settings: MemberSettings): Promise<void> {
   await runtime.done
 }
 
-function openBroker({ broker }: MemberSettings): Broker {
+function openBroker({ broker, fault }: MemberSettings): Broker {
   if ('folder' in broker) return embeddedBroker({ folder: broker.folder })
   const { brokers, instanceId, sessionTimeout = 6_000 } = broker
-  return kafka({ brokers, sessionTimeout, ...(instanceId === undefined ? {} : { instanceId }) })
+  const name = instanceId === undefined ? {} : { instanceId }
+  return faultyBroker(kafka({ brokers, sessionTimeout, ...name }), fault)
 }
 
-function openStore({ store }: MemberSettings): Store | undefined {
+function openStore({ store, fault }: MemberSettings): Store | undefined {
   if (store === undefined) return undefined
   if ('folder' in store) return pgliteStore({ folder: store.folder })
-  return postgres(store)
+  return faultyStore(postgres(store), fault, store)
 }

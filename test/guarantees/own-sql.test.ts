@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { keyOf } from './inputs.ts'
 import { oncePerEvent } from './rules.ts'
-import { keyOf, Scene, seed } from './scene.ts'
+import { Scene, seed } from './scene.ts'
 
 test(`killed again and again, handlers writing in the unit's transaction: their rows are there once (POLLUX_SEED=${seed})`, async () => {
   const scene = await Scene.open({ mechanism: 'own-sql', rules: ({ rows }) => oncePerEvent(rows) })

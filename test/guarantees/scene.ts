@@ -10,13 +10,12 @@ import {
 } from '../../src/testing/index.ts'
 import { freshName } from '../postgres/server.ts'
 import { Database } from './database.ts'
+import { type InputsOf, once, partitions } from './inputs.ts'
 import type { MemberSettings } from './member-process.ts'
 import { type Mechanism, type ServiceNames, type ServiceSettings, serviceOf } from './services.ts'
-import { type NewInput, type Rules, Witness } from './witness.ts'
+import { type Rules, Witness } from './witness.ts'
 
 const script = new URL('./member-process.ts', import.meta.url)
-export const partitions = 4
-const keys = 16
 
 export interface SceneOptions {
   readonly mechanism: Mechanism
@@ -25,8 +24,6 @@ export interface SceneOptions {
   /** The inputs about an event. Default: one, without an id. */
   readonly inputsOf?: InputsOf
 }
-
-export type InputsOf = (event: number) => readonly NewInput[]
 
 /** A service on Kafka with its database, where it has one, and somebody who looks at it from outside. */
 export class Scene {
@@ -38,7 +35,7 @@ export class Scene {
   #next = 0
   #started = 0
 
-  private constructor({ mechanism, rules, inputsOf = onceEach }: SceneOptions) {
+  private constructor({ mechanism, rules, inputsOf = once }: SceneOptions) {
     const name = freshName()
     this.mechanism = mechanism
     this.names = { input: `${name}-in`, output: `${name}-out`, group: name }
@@ -113,6 +110,11 @@ export class Scene {
   /** Two members run in peace until all is settled, and all is as it should be. */
   async finish(members = ['a', 'b'].map((name) => () => this.start(name))): Promise<void> {
     await finishInPeace(members, () => this.witness.isSettled())
+    await this.checkAll()
+  }
+
+  /** What must hold once all is settled and nobody runs any more. */
+  async checkAll(): Promise<void> {
     await this.witness.checkAll()
     if (!this.usesStore) return
     const ranges = await this.broker.admin.ranges([this.names.input])
@@ -132,11 +134,3 @@ export const brokers = (process.env['KAFKA_BROKERS'] ?? '127.0.0.1:9092').split(
 export const seed = Number(process.env['POLLUX_SEED'] ?? Date.now() % 1_000_000)
 
 const perMeal = 120
-
-function onceEach(event: number): readonly NewInput[] {
-  return [{ partition: undefined, key: keyOf(event), value: `${event}` }]
-}
-
-export function keyOf(event: number): string {
-  return `k${(event * 7) % keys}`
-}

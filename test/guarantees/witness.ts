@@ -170,7 +170,7 @@ export class Witness {
     // What leaves the store has come to its topic before.
     const stored = (await this.#rules.stored?.()) ?? new Set()
     for (const reader of this.#readers) await reader.catchUp()
-    const effects = (await this.#rules.effects?.()) ?? []
+    const effects = await this.effects()
     return {
       inputs: this.#inputs,
       effects,
@@ -181,9 +181,9 @@ export class Witness {
     }
   }
 
-  /** All outputs, copies included. */
-  get outputs(): readonly Output[] {
-    return this.#outputs
+  /** What handlers have written down in the store; nothing without one. */
+  async effects(): Promise<readonly Effect[]> {
+    return (await this.#rules.effects?.()) ?? []
   }
 
   /** Whether the group's positions are the ends of all logs: no partition is stuck. */

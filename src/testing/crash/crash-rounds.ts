@@ -29,12 +29,8 @@ export type Deaths = ReadonlyMap<CrashPoint | 'any moment', number>
 export async function crashAgainAndAgain(plan: CrashRounds): Promise<Deaths> {
   const { members, points, seed } = plan
   const { rounds = 3 * (points.length + 1) } = plan
-  const chance = chanceOf(seed)
   const deaths = new Map<CrashPoint | 'any moment', number>()
-  const left: Death[] = []
-  const kinds = [...points, 'any moment'] as const
-  while (left.length < rounds) left.push(...shuffled(kinds, chance).map((at) => death(at, chance)))
-  left.length = rounds
+  const left = deathsOf(points, rounds, seed)
   let misses = 0
   const killOne = async (start: CrashRounds['members'][number]): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
@@ -45,14 +41,24 @@ export async function crashAgainAndAgain(plan: CrashRounds): Promise<Deaths> {
       if (misses > rounds) throw new Error(`Too many did not get to their point: ${next.at}`)
     }
   }
-  try {
-    await Promise.all(members.map(killOne))
-  } catch (error) {
-    // Otherwise the others would go on for minutes.
+  const failures: unknown[] = []
+  const failed = (error: unknown): void => {
+    failures.push(error)
+    // The others go no further, and are waited for: nothing of them is left when this ends.
     left.length = 0
-    throw error
   }
+  await Promise.all(members.map((start) => killOne(start).catch(failed)))
+  if (failures.length > 0) throw failures[0]
   return deaths
+}
+
+function deathsOf(points: readonly CrashPoint[], rounds: number, seed: number): Death[] {
+  const chance = chanceOf(seed)
+  const kinds = [...points, 'any moment'] as const
+  const deaths: Death[] = []
+  while (deaths.length < rounds)
+    deaths.push(...shuffled(kinds, chance).map((at) => death(at, chance)))
+  return deaths.slice(0, rounds)
 }
 
 interface Death {

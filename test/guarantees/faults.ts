@@ -1,0 +1,129 @@
+import pg from 'pg'
+import type { Broker, BrokerProducer } from '../../src/ports/broker.ts'
+import type { Store, StoreTransaction, Unit } from '../../src/ports/store.ts'
+import { storeOver } from '../../src/testing/store-over.ts'
+
+/** What is wrong with a store or a broker on purpose, so that one sees the checks fail. */
+export type Fault =
+  /** Outputs that a predecessor has stored are not found. */
+  | 'forgets outputs'
+  /** Outputs seem to be acknowledged long before they are sent. */
+  | 'acknowledges too early'
+  /** Units of former owners are stored, too. */
+  | 'ignores fences'
+  /** No event seems to be applied, and applying it is not remembered. */
+  | 'ignores marks'
+  /** No key seems to have a version. */
+  | 'ignores versions'
+  /** The ledger's position seems not to be there. */
+  | 'ignores positions'
+
+export function faultyBroker(broker: Broker, fault: Fault | undefined): Broker {
+  if (fault !== 'acknowledges too early') return broker
+  return {
+    name: broker.name,
+    admin: broker.admin,
+    connect: () => broker.connect(),
+    join: (...given) => broker.join(...given),
+    reader: (from) => broker.reader(from),
+    close: () => broker.close(),
+    producer: async () => hastyProducer(await broker.producer()),
+  }
+}
+
+// Time enough for positions to be committed.
+const late = 300
+
+function hastyProducer(producer: BrokerProducer): BrokerProducer {
+  return {
+    check: (record) => producer.check(record),
+    close: () => producer.close(),
+    async send(records) {
+      setTimeout(() => void producer.send(records), late)
+      return []
+    },
+  }
+}
+
+export function faultyStore(
+  store: Store,
+  fault: Fault | undefined,
+  place: { readonly connectionString: string; readonly schema: string },
+): Store {
+  switch (fault) {
+    case 'forgets outputs':
+      return storeOver(store, {
+        async acquire(...given) {
+          const rows = await store.acquire(...given)
+          return rows.map((row) => ({ ...row, unpublished: [] }))
+        },
+      })
+    case 'ignores positions':
+      return storeOver(store, {
+        async acquire(...given) {
+          const rows = await store.acquire(...given)
+          return rows.map((row) => ({ ...row, next: undefined, settled: [] }))
+        },
+      })
+    case 'ignores marks':
+      return storeOver(store, {
+        async load(...given) {
+          const loaded = await store.load(...given)
+          return { ...loaded, applied: loaded.applied.map(() => false) }
+        },
+        commit: (unit) => store.commit({ ...unit, marks: [] }),
+      })
+    case 'ignores versions':
+      return storeOver(store, {
+        async load(...given) {
+          const loaded = await store.load(...given)
+          return { ...loaded, states: loaded.states.map((state) => ({ ...state, guard: null })) }
+        },
+      })
+    case 'ignores fences':
+      return storeWithoutFences(store, place)
+    default:
+      return store
+  }
+}
+
+/** Each unit is told the epoch and the number that are asked for now, whoever has worked it under which. */
+function storeWithoutFences(
+  store: Store,
+  { connectionString, schema }: { readonly connectionString: string; readonly schema: string },
+): Store {
+  const pool = new pg.Pool({ connectionString })
+  const asIsNow = async (unit: Unit): Promise<Unit> => {
+    const { rows } = await pool.query<Record<'partition' | 'epoch' | 'unit', string>>(
+      `select partition, epoch, unit from "${schema}".pollux_ledger`,
+    )
+    const ledger = unit.ledger.map((change) => {
+      const row = rows.find(({ partition }) => Number(partition) === change.partition)
+      return { ...change, epoch: Number(row?.epoch), unit: Number(row?.unit) }
+    })
+    return { ...unit, ledger }
+  }
+  const { transactions } = store
+  if (transactions === undefined) throw new Error('it has transactions')
+  return storeOver(store, {
+    commit: async (unit) => await store.commit(await asIsNow(unit)),
+    close: async () => {
+      await store.close()
+      await pool.end()
+    },
+    transactions: {
+      capability: transactions.capability,
+      async begin(): Promise<StoreTransaction> {
+        const transaction = await transactions.begin()
+        return {
+          get broken() {
+            return transaction.broken
+          },
+          attempt: (body) => transaction.attempt(body),
+          commit: async (unit) => await transaction.commit(await asIsNow(unit)),
+          rollback: () => transaction.rollback(),
+        }
+      },
+    },
+  })
+}
