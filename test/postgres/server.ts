@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { after } from 'node:test'
 import pg from 'pg'
 
 const { PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = process.env
@@ -20,9 +19,9 @@ export function address(parts: Partial<Record<keyof typeof server, string | numb
   return `postgres://${user}${secret}@${host}:${port}/${database}`
 }
 
-const pool = new pg.Pool({ ...server, max: 4 })
+// Keeps no process alive, so that no test has to end it after all others.
+const pool = new pg.Pool({ ...server, max: 4, allowExitOnIdle: true })
 pool.on('error', () => {})
-after(() => pool.end())
 
 /** Asks the server, past any store. */
 export async function ask(
