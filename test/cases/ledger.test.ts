@@ -10,7 +10,7 @@ import { storeOver } from './store-over.ts'
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const count = 10
 
-test('what was settled above the position stays settled through two restarts, fetched in between or not', async () => {
+test('R1: what was settled above the position stays settled through two restarts, fetched in between or not', async () => {
   const memory = sharedMemory()
   const data = new MemoryStoreData()
   const handled: string[] = []

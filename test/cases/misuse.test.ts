@@ -205,7 +205,7 @@ test('a codec whose encode gives a promise is refused, not written', async () =>
   await assert.rejects(runtime.settled(), (error) => PolluxError.is(error, 'POLLUX_ENCODE_FAILED'))
 })
 
-test('when the broker refuses an output, nothing of its key is committed on top of it', async () => {
+test('R14: when the broker refuses an output, nothing of its key is committed on top of it', async () => {
   const data = memoryStore()
   const broker = watchedBroker(embeddedBroker(), {
     refusing: ({ topic: name, value }) =>

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Attempt } from '../../src/engine/attempt.ts'
+import { Attempt, type AttemptParts } from '../../src/engine/attempt.ts'
 import { encodeOutputs } from '../../src/engine/outputs.ts'
 import type { Cell, Work } from '../../src/engine/partition.ts'
-import { bytes, defineService, type Service, topic } from '../../src/index.ts'
+import {
+  bytes,
+  defineService,
+  PolluxError,
+  type Service,
+  type State,
+  topic,
+} from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { partitionOf, workOf } from './works.ts'
 
@@ -31,17 +38,14 @@ function cellOf(guard: string | null): Cell {
   }
 }
 
-/** One run of the handler, kept. */
+function attemptOf(service: Service, work: Work): Attempt {
+  const encode: AttemptParts['encode'] = (one, returned) => encodeOutputs(service, one, returned)
+  return new Attempt({ service, logger: silent, encode, stale() {} }, work)
+}
+
+/** One run of a handler that waits for nothing, kept. */
 function attempted(service: Service, work: Work): void {
-  const attempt = new Attempt(
-    {
-      service,
-      logger: silent,
-      encode: (one, returned) => encodeOutputs(service, one, returned),
-      stale() {},
-    },
-    work,
-  )
+  const attempt = attemptOf(service, work)
   attempt.end(attempt.run())
   attempt.keep()
 }
@@ -58,4 +62,37 @@ test('a message that turns out stale when it is handled again leaves nothing of 
   attempted(versioned, work)
   assert.deepEqual([work.outputs, work.effects.change], [[], undefined])
   assert.equal(work.effects.cell.guard, '4@input/1/1')
+})
+
+test('R16: what a handler was given is dead once its attempt has ended', async () => {
+  for (const isFailing of [false, true]) {
+    const work = workOf(partitionOf(), 0)
+    assert.ok(work.effects)
+    work.effects.cell = cellOf(null)
+    work.effects.begin()
+    let leaked: State<Buffer> | undefined
+    const leaking = defineService('leaking', {
+      inputs: [input],
+      state: bytes,
+      async handle(_, { state }) {
+        leaked = state
+        await state.put(Buffer.from('in time'))
+        if (isFailing) throw new Error('as planned')
+      },
+    })
+    const attempt = attemptOf(leaking, work)
+    try {
+      attempt.end(await attempt.run())
+      attempt.keep()
+    } catch (error) {
+      attempt.fail(error)
+    }
+    const isDead = (error: unknown) => PolluxError.is(error, 'POLLUX_STATE_UNAVAILABLE')
+    await assert.rejects(async () => leaked?.put(Buffer.from('late')), isDead)
+    await assert.rejects(async () => leaked?.get(), isDead)
+    await assert.rejects(async () => leaked?.delete(), isDead)
+    const kept = work.effects.change?.value?.toString()
+    assert.equal(kept, isFailing ? undefined : 'in time')
+    assert.equal(work.effects.cell.value?.toString(), kept)
+  }
 })

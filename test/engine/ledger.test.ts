@@ -34,7 +34,7 @@ async function fill(broker: Broker, count: number): Promise<void> {
   assert.deepEqual(await producer.send(Array.from({ length: count }, () => record)), [])
 }
 
-test('a service starts where its store says, whatever the group has', async () => {
+test('R4: a service starts where its store says, whatever the group has', async () => {
   const [broker, store] = [kept(embeddedBroker({ clock: new ManualClock() })), kept(memoryStore())]
   {
     await using runtime = await testRuntime(count, { broker, store })
@@ -59,7 +59,7 @@ test('a service starts where its store says, whatever the group has', async () =
   assert.equal(await runtime.state(count, 'k'), '4')
 })
 
-test('a store of another broker stops the service instead of skipping records', async () => {
+test('R5: a store of another broker stops the service instead of skipping records', async () => {
   const store = kept(memoryStore())
   {
     await using runtime = await testRuntime(count, { store })
@@ -78,7 +78,7 @@ test('a store of another broker stops the service instead of skipping records', 
   assert.deepEqual((await other.admin.group('count')).offsets, [])
 })
 
-test('a position behind the end of the log stops the service instead of waiting there', async () => {
+test('R5: a position behind the end of the log stops the service instead of waiting there', async () => {
   const [broker, store] = [kept(embeddedBroker({ clock: new ManualClock() })), kept(memoryStore())]
   await fill(broker, 2)
   const topicId = (await broker.admin.topicIds(['input'])).get('input') ?? ''
