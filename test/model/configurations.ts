@@ -50,9 +50,13 @@ export const smallConfigurations: Configurations = {
     faults: { kill: 1 },
     expectsNewestLast: true,
   },
-  'a value shared by two partitions; a former owner and a kill': {
+  'a value shared by two partitions; a former owner': {
     messages: messages.sharedKey,
-    faults: { move: 1, kill: 1 },
+    faults: { move: 1 },
+  },
+  'a value shared by two partitions; two kills': {
+    messages: messages.sharedKey,
+    faults: { kill: 2 },
   },
   'a value shared by two owners; a kill': {
     messages: messages.sharedKeyAfterTwo,
@@ -166,7 +170,11 @@ export const largeConfigurations: Configurations = {
     messages: messages.copy,
     faults: { move: 1, kill: 1 },
   },
-  'a value shared by two partitions; a former owner': {
+  'a value shared by two partitions; a former owner and a kill': {
+    messages: messages.sharedKey,
+    faults: { move: 1, kill: 1 },
+  },
+  'a value shared by two partitions; a former owner after two messages': {
     messages: messages.sharedKeyAfterTwo,
     faults: { move: 1 },
   },

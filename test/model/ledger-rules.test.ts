@@ -131,3 +131,10 @@ test("R4: work that starts at the group's offset passes over what a fail-over ha
     },
   )
 })
+
+test('R4: an offset that passes what is only handled reports what may never be stored', () => {
+  assertNeeds(
+    { messages: messages.twoKeys, faults: { kill: 1 } },
+    { without: { offsetAfter: 'handling' }, kind: 'offset too far', steps: [/A.p0 handles m0/] },
+  )
+})

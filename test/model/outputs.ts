@@ -38,7 +38,10 @@ export function outputsToSend(
   const { epoch } = viewOf(state, index, partition)
   const { unit } = at(state.store.ledger, partition)
   return results.flatMap((result) => {
-    if (hasOutput(result)) return [{ unit, output: result.message, epoch, isOrphan: false }]
+    if (hasOutput(result)) {
+      const isSent = model.protocol.publishes === 'when handled'
+      return isSent ? [] : [{ unit, output: result.message, epoch, isOrphan: false }]
+    }
     if (result.outcome !== 'duplicate') return []
     return outputsOfOriginal(model, state, index, result.message).map((output) => {
       return { ...output, epoch, isOrphan: false }

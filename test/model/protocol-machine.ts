@@ -1,7 +1,7 @@
 import { isDone, staleLastIn, violationIn } from './invariants.ts'
 import { type Machine, type Offers, stepsOffered } from './machine.ts'
 import { type Configuration, Model } from './model.ts'
-import { copyOf, initialState, ownershipsIn, type State } from './state.ts'
+import { copyOf, initialState, isAcquired, ownershipsIn, type State } from './state.ts'
 import { offerCommits, offerLateRequest } from './steps/commit.ts'
 import { offerFaults } from './steps/faults.ts'
 import { offerHandling } from './steps/handle.ts'
@@ -32,7 +32,7 @@ export function protocolMachine(configuration: Configuration): Machine<State> {
 function offerAll(model: Model, state: State, offers: Offers<State>): void {
   for (const ownership of ownershipsIn(state)) {
     offerOwnership(model, state, ownership, offers)
-    if (ownership.view.epoch === 0) continue
+    if (!isAcquired(ownership.view)) continue
     offerHandling(model, state, ownership, offers)
     offerSettling(model, state, ownership, offers)
     if (model.protocol.start === 'group offset') offerOffsetCommit(model, state, ownership, offers)

@@ -51,6 +51,8 @@ export interface Protocol {
 
   /** R12. What happens to the outputs behind one whose acknowledgement does not come. */
   readonly afterFailedSend: 'sent again in order' | 'not waited for'
+  /** R13. When an output is sent. */
+  readonly publishes: 'when stored' | 'when handled'
   /** R13. A new owner publishes what its predecessor stored and did not know as acknowledged. */
   readonly recovers: boolean
   /** R13. Whether a duplicate makes the output of its original go out again. */
@@ -60,7 +62,7 @@ export interface Protocol {
   /** The store takes the word that outputs are acknowledged only from the owner with the ledger's epoch. */
   readonly fencesSettling: boolean
   /** How far a message has to be for the group's offset to pass it. */
-  readonly offsetAfter: 'commit' | 'acknowledgement' | 'settling'
+  readonly offsetAfter: 'handling' | 'commit' | 'acknowledgement' | 'settling'
 
   /** Which of the finished messages a unit takes. */
   readonly unit: 'first finished' | 'contiguous positions' | 'one message'
@@ -93,6 +95,7 @@ export const protocol: Protocol = {
   parkedBy: 'lane',
   cleanUp: 'below next',
   afterFailedSend: 'sent again in order',
+  publishes: 'when stored',
   recovers: true,
   duplicates: 'skip',
   settles: 'range when acknowledged',

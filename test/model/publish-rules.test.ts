@@ -26,6 +26,17 @@ test('R12: when outputs pass one whose sending failed, a range of acknowledged o
   )
 })
 
+test('R13: an output that is sent before its unit is committed says what never happened', () => {
+  assertNeeds(
+    { messages: messages.twoKeys, faults: { kill: 1 } },
+    {
+      without: { publishes: 'when handled' },
+      kind: 'phantom output',
+      steps: [/A.p0 handles m0/, /appends output m0/],
+    },
+  )
+})
+
 test('R13: without recovery the outputs of an owner that died are lost', () => {
   assertNeeds(
     { messages: messages.twoKeys, faults: { kill: 1 } },

@@ -81,11 +81,11 @@ export interface View {
   readonly generation: number
   /** It was fenced, and has to show that the group still counts it as owner. */
   mustProve: boolean
-  /** 0 until it has acquired the partition. */
+  /** 0 until it has bumped the row's. */
   epoch: number
   unit: number
-  /** What it has read of the outbox and not sent yet: only between a read and a bump, where one does not follow the other. */
-  found: StoredOutput[] | null
+  /** What it has read of the outbox and not sent yet; null until it has read its rows. */
+  left: StoredOutput[] | null
   /** Offsets that need no handling: settled, or below the start. */
   settled: number[]
   /** Outputs that are in the log while the store has not been told. */
@@ -198,11 +198,16 @@ export function newView(generation: number, mustProve = false): View {
     mustProve,
     epoch: 0,
     unit: 0,
-    found: null,
+    left: null,
     settled: [],
     acknowledged: [],
     parked: [],
   }
+}
+
+/** It has bumped the epoch and read its rows: work may begin. */
+export function isAcquired({ epoch, left }: View): boolean {
+  return epoch > 0 && left !== null
 }
 
 /** A view that its member has, and the group's word on it. */

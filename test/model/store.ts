@@ -104,7 +104,7 @@ export function hasOutput({ outcome }: Result): boolean {
   return outcome === 'applied' || outcome === 'drained' || outcome === 'dead letter'
 }
 
-/** Deletes the rows of these units. Not fenced: what was acknowledged is so for everybody. */
+/** Deletes the rows of these units. */
 export function deleteOutputs(
   { outbox }: Store,
   partition: number,

@@ -121,8 +121,9 @@ function apply(
   message: number,
   outcome: 'applied' | 'drained',
 ): Result {
-  if (!model.protocol.hasState) return { message, outcome, value: [] }
   const member = at(state.members, index)
+  if (model.protocol.publishes === 'when handled') sendUnstored(model, state, index, message)
+  if (!model.protocol.hasState) return { message, outcome, value: [] }
   const key = model.keyOf(message)
   const last = inWork(member).findLast(
     (result) => changesValue(result) && model.keyOf(result.message) === key,
@@ -130,4 +131,10 @@ function apply(
   const value = last?.value ?? at(state.store.values, key)
   member.versions[key] ??= value.length
   return { message, outcome, value: [...value, message] }
+}
+
+function sendUnstored(model: Model, state: State, index: number, output: number): void {
+  const { partition } = model.message(output)
+  const { epoch, unit } = viewOf(state, index, partition)
+  at(at(state.members, index).sends, partition).push({ unit, output, epoch, isOrphan: false })
 }

@@ -1,8 +1,8 @@
 import type { Offers } from '../machine.ts'
 import { at, type Model } from '../model.ts'
 import { currentSends } from '../outputs.ts'
-import { firstGap } from '../positions.ts'
-import { type Ownership, ownershipsIn, type State } from '../state.ts'
+import { firstGap, settledWith } from '../positions.ts'
+import { inWork, type Ownership, ownershipsIn, type State } from '../state.ts'
 
 /** The owner commits the position that everything before has been seen to. The group refuses it from others. */
 export function offerOffsetCommit(
@@ -38,12 +38,15 @@ function positionOf(
   { member: index, partition, view }: Ownership,
 ): number {
   const { offsetAfter } = model.protocol
-  const sent = currentSends(at(members, index), partition)
+  const member = at(members, index)
+  const sent = currentSends(member, partition)
   const waiting = {
+    handling: [],
     commit: [],
     acknowledgement: sent,
     settling: [...sent, ...view.acknowledged],
   }[offsetAfter]
   const offsets = waiting.map(({ output }) => model.message(output).offset)
-  return Math.min(firstGap(view.settled), ...offsets)
+  const done = settledWith(model, view, offsetAfter === 'handling' ? inWork(member) : [], partition)
+  return Math.min(firstGap(done), ...offsets)
 }

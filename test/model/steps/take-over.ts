@@ -1,7 +1,8 @@
 import type { Offers } from '../machine.ts'
 import { at, type Model } from '../model.ts'
 import { letGo, startAnew } from '../ownership.ts'
-import { memberName, type Ownership, type State, viewOf } from '../state.ts'
+import { isAcquired, memberName, type Ownership, type State, viewOf } from '../state.ts'
+import { unlock } from '../unit.ts'
 
 /** How a member comes to a partition, and how it learns that it has lost it. */
 export function offerOwnership(
@@ -21,7 +22,7 @@ export function offerOwnership(
     offers.step(`${name} proves by an offset commit that it is still the owner`, (draft) => {
       viewOf(draft, member, partition).mustProve = false
     })
-  } else if (view.epoch === 0) offerAcquire(model, state, ownership, offers)
+  } else if (!isAcquired(view)) offerAcquire(model, state, ownership, offers)
   else if (hasMovedUnnoticed(model, state, ownership)) {
     offers.step(`${name} finds another ledger row after the fail-over`, (draft) =>
       startAnew(model, draft, member, [partition], { mustProve: true }),
@@ -29,6 +30,7 @@ export function offerOwnership(
   }
 }
 
+/** Two steps: whatever happens between them, the second one sees all that an older owner could still commit. */
 function offerAcquire(
   model: Model,
   state: State,
@@ -37,28 +39,25 @@ function offerAcquire(
 ): void {
   const { lockedBy } = at(state.store.ledger, partition)
   const readsFirst = model.protocol.acquire === 'read, then bump'
-  if (readsFirst && view.found === null) {
-    offers.step(`${name} reads its rows`, (draft) => readRows(model, draft, member, partition))
-  } else if (lockedBy !== null && lockedBy !== member) {
-    if (!model.protocol.limitsTransactions) return
+  if (view.left === null && (readsFirst || view.epoch > 0)) {
+    offers.step(`${name} reads its rows`, (draft) => {
+      readRows(model, draft, member, partition)
+      sendLeft(draft, member, partition)
+    })
+  } else if (lockedBy === null || lockedBy === member) {
+    offers.step(`${name} bumps the epoch`, (draft) => {
+      const acquired = viewOf(draft, member, partition)
+      const row = at(draft.store.ledger, partition)
+      row.epoch = newEpoch(model, draft, partition)
+      acquired.epoch = row.epoch
+      acquired.unit = row.unit
+      sendLeft(draft, member, partition)
+    })
+  } else if (model.protocol.limitsTransactions) {
     offers.step(`the database ends the transaction of ${memberName(lockedBy)}`, (draft) => {
       const { unit } = at(draft.members, lockedBy)
       if (unit !== null) unit.isEnded = true
-      for (const row of draft.store.ledger) if (row.lockedBy === lockedBy) row.lockedBy = null
-    })
-  } else {
-    offers.step(`${name} bumps the epoch${readsFirst ? '' : ', then reads its rows'}`, (draft) => {
-      const row = at(draft.store.ledger, partition)
-      row.epoch = newEpoch(model, draft, partition)
-      if (!readsFirst) readRows(model, draft, member, partition)
-      const acquired = viewOf(draft, member, partition)
-      const found = acquired.found ?? []
-      acquired.found = null
-      acquired.epoch = row.epoch
-      acquired.unit = row.unit
-      at(at(draft.members, member).sends, partition).push(
-        ...found.map((output) => ({ ...output, epoch: row.epoch, isOrphan: false })),
-      )
+      unlock(draft, lockedBy)
     })
   }
 }
@@ -84,12 +83,23 @@ function readRows(model: Model, draft: State, member: number, partition: number)
       (offset) =>
         offset < start || (protocol.knowsPositions && (offset < next || above.includes(offset))),
     )
+  view.unit = at(store.ledger, partition).unit
   view.parked = [...at(store.parked, partition)]
-  view.found = protocol.recovers
+  view.left = protocol.recovers
     ? at(store.outbox, partition).flatMap(({ unit, outputs }) =>
         outputs.map((output) => ({ unit, output })),
       )
     : []
+}
+
+/** Once it is acquired, what earlier owners have left goes out first of all. */
+function sendLeft({ members }: State, index: number, partition: number): void {
+  const { views, sends } = at(members, index)
+  const view = at(views, partition)
+  if (view === null || view.left === null || view.epoch === 0) return
+  const { left, epoch } = view
+  view.left = []
+  at(sends, partition).push(...left.map((output) => ({ ...output, epoch, isOrphan: false })))
 }
 
 /** The database has failed over, and the row is not the one that the owner left. */
