@@ -1,15 +1,6 @@
 import type { ManualClock } from '../../src/testing/index.ts'
 
-/** A replayable source of chance. */
-export function chanceOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+export { chanceOf } from '../../src/testing/crash/chance.ts'
 
 /** Lets waiting handlers go on, one at a time and in a random order, while it moves the clock. */
 export class Pump {

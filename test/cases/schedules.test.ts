@@ -184,7 +184,7 @@ class World {
         this.hasRefused = true
         return new Error('as planned')
       },
-      sending: () => (this.chance() < 0.5 ? pump.turn() : undefined),
+      publishing: () => (this.chance() < 0.5 ? pump.turn() : undefined),
     })
     const store = faultyStore(memoryStore(this.data), () => this.#fault())
     const runtime = await testRuntime(

@@ -3,7 +3,7 @@ import type { MigratableStore } from '../../src/ports/store.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { decodeOutputs } from '../../src/sql/stored-outputs.ts'
 import { address, ask } from '../postgres/server.ts'
-import type { Effect } from './witness.ts'
+import { type Effect, effectsIn } from './effects.ts'
 
 /** A schema of one test, which is named as its service, looked at past the store. */
 export class Database {
@@ -90,12 +90,4 @@ export class Database {
     )
     assert.deepEqual(outbox, [], 'nothing is left in the outbox')
   }
-}
-
-/** Reads what `serviceOf` keeps as state. */
-export function effectsIn(key: string, state: string): Effect[] {
-  return state.split(' ').map((effect) => {
-    const [value = '', owner = '', started = ''] = effect.split('/')
-    return { key, value, owner, started: Number(started) }
-  })
 }

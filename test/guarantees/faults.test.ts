@@ -4,10 +4,10 @@ import { describe, it } from 'node:test'
 import type { Fault } from './faults.ts'
 import { freezeAndWake } from './freeze.ts'
 import { withCopies, withVersions } from './inputs.ts'
+import { type OnKafkaOptions, onKafka } from './on-kafka.ts'
 import { newestPerKey, oncePerEvent } from './rules.ts'
-import { Scene, type SceneOptions, seed } from './scene.ts'
 
-const cases: readonly (SceneOptions & { readonly fault: Fault; readonly notices: RegExp })[] = [
+const cases: readonly (OnKafkaOptions & { readonly fault: Fault; readonly notices: RegExp })[] = [
   {
     fault: 'forgets outputs',
     notices: /has no output|outputs/,
@@ -51,30 +51,27 @@ const cases: readonly (SceneOptions & { readonly fault: Fault; readonly notices:
 describe('the checks notice', { concurrency: 2 }, () => {
   for (const { fault, notices, ...options } of cases) {
     it(`what ${fault} (${options.mechanism})`, async () => {
-      const scene = await Scene.open(options)
-      try {
-        await assert.rejects(scene.crashAgainAndAgain(seed, { fault }), notices)
-      } finally {
-        await scene.close()
-      }
+      await onKafka(options, async (scene) => {
+        await assert.rejects(scene.crashAgainAndAgain({ fault }), notices)
+      })
     })
   }
 
   it('what ignores fences (own-sql)', async () => {
-    const scene = await Scene.open({
-      mechanism: 'own-sql',
-      rules: ({ rows, stored }) => oncePerEvent(rows, { stored }),
-    })
-    try {
-      // A transaction that outlives the membership; otherwise the database would end it.
-      const store = { ...scene.database.store, statementTimeout: 30_000 }
-      const asleep = { point: 'storing', count: 3, tells: /partitions lost/ } as const
-      await assert.rejects(
-        freezeAndWake(scene, { ...asleep, changes: { store, fault: 'ignores fences' } }),
-        ({ cause }: Error) => /it has written nothing more/.test(String(cause)),
-      )
-    } finally {
-      await scene.close()
-    }
+    await onKafka(
+      {
+        mechanism: 'own-sql',
+        rules: ({ rows, stored }) => oncePerEvent(rows, { stored }),
+      },
+      async (scene, database) => {
+        // A transaction that outlives the membership; otherwise the database would end it.
+        const store = { ...database.store, statementTimeout: 30_000 }
+        const asleep = { point: 'storing', count: 3, tells: /partitions lost/ } as const
+        await assert.rejects(
+          freezeAndWake(scene, { ...asleep, changes: { store, fault: 'ignores fences' } }),
+          ({ cause }: Error) => /it has written nothing more/.test(String(cause)),
+        )
+      },
+    )
   })
 })

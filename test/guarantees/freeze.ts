@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type CrashPoint, eventually } from '../../src/testing/index.ts'
 import type { MemberSettings } from './member-process.ts'
-import { brokers, type Scene } from './scene.ts'
+import { brokers } from './on-kafka.ts'
+import type { Scene } from './scene.ts'
 
 export interface Freeze {
   readonly point: CrashPoint
@@ -61,13 +62,10 @@ export async function freezeAndWake(
 }
 
 /** Members without a name of their own, whose partitions go to others soon, and whose transactions end before. */
-function shortLived({ usesStore, database }: Scene): Partial<MemberSettings> {
-  return {
-    broker: { brokers, sessionTimeout },
-    ...(usesStore
-      ? { store: { ...database.store, statementTimeout: sessionTimeout / 2, lockTimeout: 500 } }
-      : {}),
-  }
+function shortLived({ store }: Scene): Partial<MemberSettings> {
+  const broker = { brokers, sessionTimeout }
+  if (store === undefined || 'folder' in store) return { broker }
+  return { broker, store: { ...store, statementTimeout: sessionTimeout / 2, lockTimeout: 500 } }
 }
 
 async function feedUntil(scene: Scene, look: () => boolean | Promise<boolean>): Promise<boolean> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Effect } from './effects.ts'
 import { eventOf, versionOf } from './services.ts'
-import type { Effect, Input, Output, Rules, Seen } from './witness.ts'
+import type { Input, Output, Rules, Seen } from './witness.ts'
 
 /** Each event has its effect once, and its output at least once. */
 export function oncePerEvent(
@@ -23,14 +24,26 @@ export function oncePerEvent(
     },
     always: (seen) => checkOnce(seen.effects),
     finally: (seen) => {
-      const events = new Set(seen.inputs.map(({ value }) => value))
-      checkSame('outputs', seen.published, events)
+      checkSame('outputs', seen.published, valuesOf(seen))
       checkOrder('output', firsts(seen.outputs), isOrdered)
-      if (effects === undefined) return
-      checkSame('effects', seen.applied, events)
-      checkOrder('effect', seen.effects, isOrdered)
+      if (effects !== undefined) checkEffects(seen.effects, seen, isOrdered)
     },
   }
+}
+
+/** Each event has its effect once, and those of a key are in order. */
+export function checkEffects(
+  effects: readonly Effect[],
+  seen: Pick<Seen, 'inputs'>,
+  isOrdered: (key: string) => boolean = () => true,
+): void {
+  checkOnce(effects)
+  checkSame('effects', new Set(effects.map(({ value }) => value)), valuesOf(seen))
+  checkOrder('effect', effects, isOrdered)
+}
+
+function valuesOf({ inputs }: Pick<Seen, 'inputs'>): ReadonlySet<string> {
+  return new Set(inputs.map(({ value }) => value))
 }
 
 /** Nothing is there twice. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { kafka } from '../../src/kafka/index.ts'
 import type { Broker } from '../../src/ports/broker.ts'
 import {
   type Crash,
@@ -8,47 +7,62 @@ import {
   crashPointsOf,
   finishInPeace,
 } from '../../src/testing/index.ts'
-import { freshName } from '../postgres/server.ts'
-import { Database } from './database.ts'
 import { type InputsOf, once, partitions } from './inputs.ts'
 import type { MemberSettings } from './member-process.ts'
 import { type Mechanism, type ServiceNames, type ServiceSettings, serviceOf } from './services.ts'
 import { type Rules, Witness } from './witness.ts'
 
-const script = new URL('./member-process.ts', import.meta.url)
+/** Where a scene plays: a broker, and a store for services that need one. */
+export interface Place {
+  readonly names: ServiceNames
+  readonly broker: Broker
+  readonly store: MemberSettings['store']
+  /** How a member gets to the broker. */
+  brokerFor(member: string): MemberSettings['broker']
+  /** What must hold of the store once all is settled; `ends` are the ends of the logs by partition. */
+  checkSettled?(ends: ReadonlyMap<number, number>): Promise<void>
+}
 
 export interface SceneOptions {
   readonly mechanism: Mechanism
-  /** Made of where effects are to be seen. */
-  readonly rules: (database: Database) => Rules
+  readonly rules: Rules
   /** The inputs about an event. Default: one, without an id. */
   readonly inputsOf?: InputsOf
 }
 
-/** A service on Kafka with its database, where it has one, and somebody who looks at it from outside. */
+export interface CrashOptions {
+  /** Of the members. */
+  readonly names?: readonly string[]
+  /** How often members die at each point. POLLUX_ROUNDS says instead how often they die in all. */
+  readonly each?: number
+}
+
+/** A service at work somewhere, and somebody who looks at it from outside. */
 export class Scene {
-  readonly mechanism: Mechanism
-  readonly names: ServiceNames
-  readonly database: Database
   readonly witness: Witness
+  readonly names: ServiceNames
+  readonly #place: Place
+  readonly #mechanism: Mechanism
   readonly #inputsOf: InputsOf
   #next = 0
   #started = 0
 
-  private constructor({ mechanism, rules, inputsOf = once }: SceneOptions) {
-    const name = freshName()
-    this.mechanism = mechanism
-    this.names = { input: `${name}-in`, output: `${name}-out`, group: name }
-    this.database = new Database(name)
-    this.witness = new Witness(kafka({ brokers }), this.names, rules(this.database))
+  private constructor(place: Place, { mechanism, rules, inputsOf = once }: SceneOptions) {
+    this.#place = place
+    this.#mechanism = mechanism
     this.#inputsOf = inputsOf
+    this.names = place.names
+    this.witness = new Witness(place.broker, place.names, rules)
   }
 
-  static async open(options: SceneOptions): Promise<Scene> {
-    const scene = new Scene(options)
-    if (scene.usesStore) await scene.database.open()
+  static async open(place: Place, options: SceneOptions): Promise<Scene> {
+    const scene = new Scene(place, options)
     await scene.witness.open(partitions)
     return scene
+  }
+
+  get broker(): Broker {
+    return this.#place.broker
   }
 
   /** How many events there are. */
@@ -56,16 +70,13 @@ export class Scene {
     return this.#next
   }
 
-  get broker(): Broker {
-    return this.witness.broker
-  }
-
-  get usesStore(): boolean {
-    return serviceOf(this.#settings('')).needsStore
+  /** What a member is given for a store. */
+  get store(): MemberSettings['store'] {
+    return serviceOf(this.#settings('')).needsStore ? this.#place.store : undefined
   }
 
   #settings(owner: string): ServiceSettings {
-    return { ...this.names, mechanism: this.mechanism, owner }
+    return { ...this.names, mechanism: this.#mechanism, owner }
   }
 
   /** Starts a process of a member. */
@@ -73,9 +84,8 @@ export class Scene {
     this.#started += 1
     const settings: MemberSettings = {
       ...this.#settings(`${member}${this.#started}`),
-      // A member that comes back under its name gets its partitions at once; without one, each death would cost a session.
-      broker: { brokers, instanceId: `${this.names.group}-${member}` },
-      store: this.usesStore ? this.database.store : undefined,
+      broker: this.#place.brokerFor(member),
+      store: this.store,
       ...changes,
     }
     return new CrashProcess(script, { args: [JSON.stringify(settings)], crash })
@@ -88,11 +98,14 @@ export class Scene {
     await this.witness.write(events.flatMap((event) => this.#inputsOf(event)))
   }
 
-  /** Lets two members die again and again, then finish in peace, and looks at what they have made of it. */
-  async crashAgainAndAgain(seed: number, changes: Partial<MemberSettings> = {}): Promise<void> {
-    const members = ['a', 'b'].map((name) => (crash?: Crash) => this.start(name, crash, changes))
+  /** Lets members die again and again, then finish in peace, and looks at what they have made of it. */
+  async crashAgainAndAgain(
+    changes: Partial<MemberSettings> = {},
+    { names = ['a', 'b'], each = 3 }: CrashOptions = {},
+  ): Promise<void> {
+    const members = names.map((name) => (crash?: Crash) => this.start(name, crash, changes))
     const points = crashPointsOf(serviceOf(this.#settings('')))
-    const rounds = Number(process.env['POLLUX_ROUNDS'] ?? 3 * (points.length + 1))
+    const rounds = Number(process.env['POLLUX_ROUNDS'] ?? each * (points.length + 1))
     const deaths = await crashAgainAndAgain({
       members,
       points,
@@ -107,8 +120,8 @@ export class Scene {
     await this.finish(members)
   }
 
-  /** Two members run in peace until all is settled, and all is as it should be. */
-  async finish(members = ['a', 'b'].map((name) => () => this.start(name))): Promise<void> {
+  /** The members run in peace until all is settled, and all is as it should be. */
+  async finish(members: readonly (() => CrashProcess)[]): Promise<void> {
     await finishInPeace(members, () => this.witness.isSettled())
     await this.checkAll()
   }
@@ -116,21 +129,15 @@ export class Scene {
   /** What must hold once all is settled and nobody runs any more. */
   async checkAll(): Promise<void> {
     await this.witness.checkAll()
-    if (!this.usesStore) return
+    if (this.store === undefined) return
     const ranges = await this.broker.admin.ranges([this.names.input])
     const ends = new Map(ranges.map(({ partition, latest }) => [partition, latest]))
-    await this.database.checkSettled(ends)
-  }
-
-  async close(): Promise<void> {
-    await this.witness.close()
-    await this.database.drop()
+    await this.#place.checkSettled?.(ends)
   }
 }
 
-export const brokers = (process.env['KAFKA_BROKERS'] ?? '127.0.0.1:9092').split(',')
+const script = new URL('./member-process.ts', import.meta.url)
+const perMeal = 120
 
 /** What repeats a test's chance. */
 export const seed = Number(process.env['POLLUX_SEED'] ?? Date.now() % 1_000_000)
-
-const perMeal = 120

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RawMessage } from '../../src/message.ts'
 import type { Broker, BrokerProducer } from '../../src/ports/broker.ts'
+import type { Effect } from './effects.ts'
 import { LogReader } from './log-reader.ts'
 import { eventOf, type ServiceNames } from './services.ts'
 
@@ -20,16 +21,6 @@ export interface NewInput {
   readonly key: string
   readonly value: string
   readonly id?: string
-}
-
-/** What a handler has written down about an event, in the order of its key where there is one. */
-export interface Effect {
-  readonly key: string
-  /** The input's value. */
-  readonly value: string
-  readonly owner: string
-  /** When its handler began, in milliseconds since 1970 by its process. */
-  readonly started: number
 }
 
 export interface Output {
@@ -85,10 +76,6 @@ export class Witness {
     this.#broker = broker
     this.#names = names
     this.#rules = rules
-  }
-
-  get broker(): Broker {
-    return this.#broker
   }
 
   async open(partitions: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, it } from 'node:test'
 import { type Freeze, freezeAndWake } from './freeze.ts'
+import { onKafka } from './on-kafka.ts'
 import { oncePerEvent } from './rules.ts'
-import { Scene } from './scene.ts'
 import type { Mechanism } from './services.ts'
 
 const fenced = /"isFenced":true/
@@ -73,16 +73,14 @@ describe('a process that sleeps through the loss of its partitions writes nothin
 }, () => {
   for (const { where, mechanism, ...freeze } of cases) {
     it(`asleep ${where} (${mechanism})`, async () => {
-      const scene = await Scene.open({
-        mechanism,
-        rules: ({ states, rows, stored }) =>
-          oncePerEvent(mechanism === 'own-sql' ? rows : states, { stored }),
-      })
-      try {
-        await freezeAndWake(scene, { ...freeze, changes: { counts: true } })
-      } finally {
-        await scene.close()
-      }
+      await onKafka(
+        {
+          mechanism,
+          rules: ({ states, rows, stored }) =>
+            oncePerEvent(mechanism === 'own-sql' ? rows : states, { stored }),
+        },
+        (scene) => freezeAndWake(scene, { ...freeze, changes: { counts: true } }),
+      )
     })
   }
 })
