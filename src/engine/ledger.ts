@@ -42,7 +42,7 @@ export async function acquireLedger(
 }
 
 const hint =
-  'Use the store that belongs to this broker (pollux run: another --folder), or give the service another name.'
+  'Use the store that belongs to this broker (pollux run: another --folder or --schema), or give the service another name.'
 
 function foreignTopic({ topic }: LedgerRow, store: string): PolluxError {
   return new PolluxError(
