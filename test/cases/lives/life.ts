@@ -20,7 +20,7 @@ export class Life {
    * @param deathAt how many points it passes before; undefined: it lives on.
    * @param later resolves when a late request arrives.
    */
-  constructor(deathAt: number | undefined, later: () => Promise<void>) {
+  constructor(deathAt?: number, later: () => Promise<void> = async () => {}) {
     this.#deathAt = deathAt
     this.#later = later
   }
@@ -49,11 +49,16 @@ export class Life {
     if (this.isDead) await never
   }
 
+  /** Dies now. */
+  end(): void {
+    this.isDead = true
+    this.#death.resolve()
+  }
+
   #diesHere(): boolean {
     this.#passed += 1
     if (this.#passed !== this.#deathAt) return false
-    this.isDead = true
-    this.#death.resolve()
+    this.end()
     return true
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { embeddedBroker, sharedMemory } from '../../../src/embedded/index.ts'
 import { encodeRecord } from '../../../src/engine/outputs.ts'
-import { ServicesRuntime } from '../../../src/engine/runtime.ts'
+import type { ServicesRuntime } from '../../../src/engine/runtime.ts'
 import {
   type Capability,
   defineService,
@@ -11,18 +11,16 @@ import {
   text,
   topic,
 } from '../../../src/index.ts'
-import { Problems, readOptions } from '../../../src/options.ts'
 import type { Position } from '../../../src/ports/broker.ts'
-import { silent } from '../../../src/ports/logger.ts'
-import { runtimeOptions } from '../../../src/runtime-options.ts'
 import { eventually, ManualClock, memoryStore, within } from '../../../src/testing/index.ts'
 import { MemoryStoreData } from '../../../src/testing/memory-store.ts'
 import { watchedBroker } from '../../../src/testing/watched-broker.ts'
 import { MemoryTable } from '../../testing/transactional-memory-store.ts'
 import { faultyStore, type StoreFault } from '../faulty-store.ts'
 import { chanceOf, Pump } from '../pump.ts'
-import { Life, mortalBroker, mortalStore } from './life.ts'
+import { Life } from './life.ts'
 import type { Plan, PlannedLife, PlannedRecord } from './plan.ts'
+import { mortalRuntime } from './process.ts'
 
 const Event = z.object({ n: z.number(), version: z.number() })
 /** What the effect of a record says: which record it was, and how many its key had before. */
@@ -145,28 +143,19 @@ export class World {
     const broker = watchedBroker(embeddedBroker({ memory: this.memory, clock }), {
       committing: (positions) => this.#checkCommit(positions),
     })
-    const others = watchedBroker(embeddedBroker({ memory: this.memory, clock }), {
+    const lastWords = watchedBroker(embeddedBroker({ memory: this.memory, clock }), {
       refusing: ({ value }) => this.#refusal(planned, value),
       publishing: () => (this.chance() < 0.5 ? pump.turn() : undefined),
     })
     const store = faultyStore(this.table.join(memoryStore(this.data, clock)), () => this.#fault())
-    const runtime = new ServicesRuntime({
-      services: [this.#service(planned, life, pump)],
-      broker: mortalBroker(broker, others, life),
-      store: mortalStore(store, life),
-      settings: readOptions(
-        runtimeOptions,
-        {
-          bufferMessages: this.plan.buffer,
-          commitInterval: 0,
-          drainTimeout: '1h',
-          stopTimeout: '2h',
-        },
-        new Problems(),
-        [],
-      ),
+    const runtime = mortalRuntime({
+      service: this.#service(planned, life, pump),
+      broker,
+      lastWords,
+      store,
       clock,
-      logger: silent,
+      life,
+      options: { bufferMessages: this.plan.buffer, drainTimeout: '1h', stopTimeout: '2h' },
     })
     const process: Process = { life, runtime, failure: undefined }
     const failed = (error: unknown): void => {
