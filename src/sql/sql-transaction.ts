@@ -109,7 +109,7 @@ class SqlTransaction implements StoreTransaction {
     try {
       return await this.#session.query(text, params)
     } catch (error) {
-      this.#noteEnd(error)
+      this.#noteTrouble(error)
       // At once: until then the database answers nothing else in this session, reads of the store included.
       await this.#takeBack()
       throw error
@@ -118,11 +118,10 @@ class SqlTransaction implements StoreTransaction {
 
   /** Takes back what the attempt wrote. */
   async #takeBack(): Promise<void> {
-    if (this.#broken !== undefined) return
     try {
       await this.#session.run('rollback to savepoint pollux')
     } catch (error) {
-      this.#broken = storeError(this.#store.name, error)
+      this.#broken ??= storeError(this.#store.name, error)
     }
   }
 
@@ -130,17 +129,15 @@ class SqlTransaction implements StoreTransaction {
     try {
       await this.#session.run(text)
     } catch (error) {
-      this.#noteEnd(error)
+      this.#noteTrouble(error)
       throw error
     }
   }
 
-  /** Notes what no statement can follow: no connection, or a transaction that the database gave up. */
-  #noteEnd(error: unknown): void {
-    const state = sqlState(error)
-    const isGivenUp = state !== undefined && /^(08...|40001|40P01|57P..|25006)$/.test(state)
-    if (isGivenUp || PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE'))
-      this.#broken ??= storeError(this.#store.name, error)
+  /** Notes what passes by itself, and so is not the message's fault: all of the transaction is to be done again. */
+  #noteTrouble(error: unknown): void {
+    const told = storeError(this.#store.name, error)
+    if (told.code === 'POLLUX_STORE_UNREACHABLE') this.#broken ??= told
   }
 
   async #commitForGood(): Promise<void> {
