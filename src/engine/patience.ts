@@ -20,6 +20,12 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 const firstWait = 100
 const longestWait = 5_000
 
+/** How long to wait after so many failed attempts. */
+export function nextWait(clock: Clock, attempts: number): number {
+  const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempts, 10))
+  return wait * (0.5 + clock.random() / 2)
+}
+
 /** Where patience is had. */
 export interface PatienceParts {
   readonly clock: Clock
@@ -58,8 +64,7 @@ async function repeat<T>(
   action: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 0; ; attempt += 1) {
-    const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempt, 10))
-    await pause(clock, wait * (0.5 + clock.random() / 2), signal)
+    await pause(clock, nextWait(clock, attempt), signal)
     try {
       const result = await action()
       logger.info({ attempts: attempt + 2 }, `${what}: works again`)

@@ -279,12 +279,20 @@ export class ServiceRun implements Ends {
   }
 
   async overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
-    if (this.#member === undefined) return
-    this.#parts.counts.restarts += partitions.length
     this.#logger.warn(
       { partitions: partitions.map(String), isFenced },
       'state was changed by another owner, starting anew',
     )
+    await this.#startAnew(partitions, isFenced)
+  }
+
+  takenBack(partitions: readonly Partition[]): Promise<void> {
+    return this.#startAnew(partitions, false)
+  }
+
+  async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
+    if (this.#member === undefined) return
+    this.#parts.counts.restarts += partitions.length
     // What was acknowledged need not be published again.
     await this.#stages.outbox?.settle(partitions)
     const isStopping = (): boolean => this.#fetcher?.isClosed !== false

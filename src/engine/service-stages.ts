@@ -1,4 +1,4 @@
-import { errorText } from '../errors.ts'
+import { errorText, PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import type {
   Broker,
@@ -38,7 +38,9 @@ import {
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
 import { Slices } from './slices.ts'
+import { Setbacks } from './setbacks.ts'
 import { StateCells } from './state-cells.ts'
+import type { Waits } from './waits.ts'
 
 /** What the stages need of their surroundings. */
 export interface ServiceStagesParts {
@@ -48,6 +50,7 @@ export interface ServiceStagesParts {
   readonly settings: RuntimeSettings
   readonly clock: Clock
   readonly logger: Logger
+  readonly waits: Waits
   readonly counts: ServiceCounts
   readonly ends: Ends
   startedAll(): void
@@ -232,25 +235,28 @@ export class ServiceStages {
   }
 
   #slices(store: Store, { groupCommit, outbox }: StoreStages, admission: Admission): Slices {
-    const { ends, clock, patiently, stopping } = this.#parts
+    const { ends, clock, logger, waits, patiently, stopping } = this.#parts
+    const setbacks = new Setbacks({ clock, logger, waits, signal: stopping })
     return new Slices({
       attempts: this.#attempts,
       lanes: this.lanes,
       admission,
       outcomes: this.#outcomes,
       clock,
+      setbacks,
       begin: () => patiently('beginning a transaction', () => transactionsOf(store).begin()),
       commit: (works, commit) => groupCommit.commitWhole(works, commit),
       room: () => outbox?.room(),
       broken: (error) => ends.broken(error),
       takenBack: async (works, cause) => {
-        this.#parts.logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
         for (const work of works) ends.dropped(work)
+        if (PolluxError.is(cause, 'POLLUX_STORE_UNREACHABLE')) await setbacks.again(cause)
+        else logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
         const partitions = new Set(works.map(({ partition }) => partition))
         const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
         // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
         if (stopping.aborted) for (const partition of left) partition.close()
-        else if (left.length > 0) await ends.overtaken(left, false)
+        else if (left.length > 0) await ends.takenBack(left)
       },
     })
   }

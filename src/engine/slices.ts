@@ -6,6 +6,7 @@ import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Outcomes, Starter } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
 import type { Work } from './partition.ts'
+import type { Setbacks } from './setbacks.ts'
 
 /** What slices need of their surroundings. */
 export interface SliceParts {
@@ -25,6 +26,7 @@ export interface SliceParts {
   /** Resolves when so little is stored and not published that more may be added. */
   room(): Promise<void> | undefined
   broken(error: unknown): void
+  readonly setbacks: Setbacks
   readonly clock: Clock
 }
 
@@ -60,7 +62,7 @@ export class Slices implements Starter {
       for (let work = this.#next(); work !== undefined; work = this.#next()) {
         const waiting = room()
         if (waiting !== undefined) await waiting
-        await this.#run(work)
+        await this.#runPatiently(work)
       }
       this.#isRunning = false
       outcomes.startedAll()
@@ -84,9 +86,19 @@ export class Slices implements Starter {
     return undefined
   }
 
+  async #runPatiently(first: { readonly work: Work; readonly isSkipped: boolean }): Promise<void> {
+    const { setbacks } = this.#parts
+    setbacks.begin()
+    try {
+      await this.#run(first)
+    } finally {
+      setbacks.end()
+    }
+  }
+
   /** One transaction, beginning with this message. */
   async #run(first: { readonly work: Work; readonly isSkipped: boolean }): Promise<void> {
-    const { clock, commit, takenBack } = this.#parts
+    const { clock, commit, takenBack, setbacks } = this.#parts
     const transaction = await this.#parts.begin()
     const done: Work[] = []
     const start = clock.now()
@@ -106,6 +118,7 @@ export class Slices implements Starter {
     }
     try {
       await commit(done, (unit) => transaction.commit(unit))
+      setbacks.answered()
     } catch (error) {
       // Whether it was committed, the ledger says.
       if (!PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')) throw error
