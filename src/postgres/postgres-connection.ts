@@ -92,6 +92,8 @@ class PostgresSession implements SqlSession {
   readonly #options: PostgresConnectionOptions
   readonly #nameOf: (text: string) => string
   readonly #released: () => void
+  /** Set once there is no answer to be had any more. */
+  #lost: PolluxError | undefined
   #isSpent = false
   #isReleased = false
 
@@ -133,13 +135,17 @@ class PostgresSession implements SqlSession {
   }
 
   async #send(statement: PostgresStatement): Promise<readonly SqlRow[]> {
+    // Behind a statement that nobody answers, the next one would only wait for as long again.
+    if (this.#lost !== undefined) throw this.#lost
     try {
       const config = { ...statement, query_timeout: this.#options.answerLimit }
       const { rows } = await this.#client.query(config)
       return rows
     } catch (error) {
       this.#isSpent ||= isConnectionSpent(error)
-      throw unreachable(this.#options.name, error)
+      const told = unreachable(this.#options.name, error)
+      if (PolluxError.is(told)) this.#lost = told
+      throw told
     }
   }
 }
