@@ -86,6 +86,7 @@ export class KafkaBroker implements Broker {
   async join(subscription: Subscription, listener: GroupListener): Promise<GroupMember> {
     const { driver, admin } = await this.#connection()
     await this.#admin.partitionsOf(subscription.topics)
+    const context = { ...this.#context, logger: subscription.logger }
     const wake = new Wake()
     const callbacks: { member?: KafkaMember } = {}
     const config: ClientConfig = {
@@ -98,14 +99,14 @@ export class KafkaBroker implements Broker {
     }
     const connected = await this.#client<DriverConsumer>(
       () => new driver.KafkaConsumer(config),
-      subscription.logger,
+      context,
     )
     const member: KafkaMember = new KafkaMember({
       connected,
       wake,
       subscription,
       listener,
-      context: { ...this.#context, logger: subscription.logger },
+      context,
       sessionTimeout: this.#plain.sessionTimeout,
       pollLimit: this.#plain.pollLimit,
       starts: (consumer, partitions, signal) =>
@@ -124,7 +125,7 @@ export class KafkaBroker implements Broker {
     const config = this.#configs.producer()
     const connected = await this.#client<DriverProducer>(
       () => new driver.Producer(config),
-      this.#context.logger,
+      this.#context,
     )
     const producer: KafkaProducer = new KafkaProducer(
       connected,
@@ -143,7 +144,7 @@ export class KafkaBroker implements Broker {
       context: this.#context,
       maxBytes: this.#configs.maxRecordBytes,
       timeout: this.#configs.transactionTimeout,
-      open: (isStopped) => this.#transactionClient(driver, id, isStopped),
+      open: (context) => this.#transactionClient(driver, id, context),
       closed: () => this.#others.delete(producer),
     })
     this.#others.add(producer)
@@ -155,14 +156,13 @@ export class KafkaBroker implements Broker {
   async #transactionClient(
     driver: Driver,
     id: string,
-    isStopped: () => boolean,
+    context: ConnectionContext,
   ): Promise<TransactionClient> {
     const connected = await this.#client<DriverTransactionalProducer>(
       () => new driver.Producer(this.#configs.transactional(id)),
-      this.#context.logger,
+      context,
     )
-    const { maxRecordBytes } = this.#configs
-    const client = new TransactionClient(connected, this.#context, maxRecordBytes, isStopped)
+    const client = new TransactionClient(connected, context, this.#configs.maxRecordBytes)
     try {
       await client.init()
     } catch (error: unknown) {
@@ -182,7 +182,7 @@ export class KafkaBroker implements Broker {
     }
     const connected = await this.#client<DriverConsumer>(
       () => new driver.KafkaConsumer(config),
-      this.#context.logger,
+      this.#context,
     )
     const reader: KafkaReader = new KafkaReader(connected, wake, from, this.#context, () =>
       this.#others.delete(reader),
@@ -231,21 +231,18 @@ export class KafkaBroker implements Broker {
   /** Another client, once the first has shown that settings and account are right: outages are waited out. */
   async #client<Client extends DriverClient>(
     make: () => Client,
-    logger: Logger,
+    context: ConnectionContext,
   ): Promise<ConnectedClient<Client>> {
+    const isClosing = (): boolean => this.#closing !== undefined || context.closed.aborted
     for (;;) {
       try {
-        const connected = await connectClient(
-          make,
-          { ...this.#context, logger },
-          this.#plain.connectTimeout,
-        )
-        if (this.#closing === undefined) return connected
+        const connected = await connectClient(make, context, this.#plain.connectTimeout)
+        if (!isClosing()) return connected
         await disconnectClient(connected.client, 5_000)
       } catch (error: unknown) {
         if (!PolluxError.is(error, 'POLLUX_BROKER_UNREACHABLE')) throw error
       }
-      if (this.#closing !== undefined) throw closedError(`The connection ${this.name}`)
+      if (isClosing()) throw closedError(`The connection ${this.name}`)
     }
   }
 

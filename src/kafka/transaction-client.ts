@@ -22,18 +22,17 @@ const disconnectLimit = 5_000
 export class TransactionClient {
   readonly writer: RecordWriter
   readonly #client: DriverTransactionalProducer
-  readonly #isStopped: () => boolean
+  readonly #closed: AbortSignal
   #begun = 0
 
   constructor(
     connected: ConnectedClient<DriverTransactionalProducer>,
     context: ConnectionContext,
     maxBytes: number,
-    isStopped: () => boolean,
   ) {
     this.#client = connected.client
-    this.#isStopped = isStopped
-    this.writer = new RecordWriter(connected, context, maxBytes, isStopped)
+    this.#closed = context.closed
+    this.writer = new RecordWriter(connected, context, maxBytes, () => context.closed.aborted)
   }
 
   /** Takes the id: producers that have it are fenced, and what they have open is aborted. */
@@ -89,7 +88,7 @@ export class TransactionClient {
     return await disconnectClient(this.#client, disconnectLimit)
   }
 
-  async #repeat(run: Call, isOver: () => boolean = this.#isStopped): Promise<void> {
+  async #repeat(run: Call, isOver: () => boolean = () => this.#closed.aborted): Promise<void> {
     for (;;) {
       if (isOver()) throw closedError('A transactional producer')
       const error = await call(run).then(

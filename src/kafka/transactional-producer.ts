@@ -27,8 +27,8 @@ export interface TransactionalParts {
   readonly maxBytes: number
   /** After how many milliseconds the broker aborts a transaction by itself. */
   readonly timeout: number
-  /** Makes a client that has taken the id. */
-  open(isStopped: () => boolean): Promise<TransactionClient>
+  /** Makes a client that has taken the id; it works until `context.closed`. */
+  open(context: ConnectionContext): Promise<TransactionClient>
   /** Called once the producer is closed. */
   closed(): void
 }
@@ -83,12 +83,14 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
   #last: Promise<unknown> = Promise.resolve()
   #failure: PolluxError | undefined
   readonly #stop = new AbortController()
-  readonly #stopped: AbortSignal
+  /** As that of the connection, but closed with this producer. */
+  readonly #context: ConnectionContext
   #closing: Promise<void> | undefined
 
   private constructor(parts: TransactionalParts) {
     this.#parts = parts
-    this.#stopped = AbortSignal.any([parts.context.closed, this.#stop.signal])
+    const closed = AbortSignal.any([parts.context.closed, this.#stop.signal])
+    this.#context = { ...parts.context, closed }
   }
 
   /** Resolves once the id is ours, however long that takes. */
@@ -106,7 +108,7 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     const result = this.#last
       .then(() => this.#transact(records, positions, member))
       .catch((error: unknown) => {
-        throw this.#stopped.aborted ? closedError('A transactional producer') : error
+        throw this.#context.closed.aborted ? closedError('A transactional producer') : error
       })
     this.#last = result.catch(() => undefined)
     return result
@@ -156,16 +158,20 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
 
   #throwIfOver(): void {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#stopped.aborted) throw closedError('A transactional producer')
+    if (this.#context.closed.aborted) throw closedError('A transactional producer')
   }
 
   async #ready(): Promise<TransactionClient> {
     this.#throwIfOver()
-    const { id, context } = this.#parts
+    const { id } = this.#parts
     try {
-      this.#client ??= await this.#parts.open(() => this.#stopped.aborted)
+      this.#client ??= await this.#parts.open(this.#context)
     } catch (error: unknown) {
-      throw brokerError(`The transactional id '${id}' cannot be taken`, error, context.secrets)
+      throw brokerError(
+        `The transactional id '${id}' cannot be taken`,
+        error,
+        this.#context.secrets,
+      )
     }
     return this.#client
   }
@@ -202,7 +208,7 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     isCommitting: boolean,
   ): Promise<Outcome> {
     const code = errorNumber(error)
-    if (this.#stopped.aborted || code === undefined) {
+    if (this.#context.closed.aborted || code === undefined) {
       await client.abandon()
       throw error
     }
@@ -219,7 +225,7 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
       await sleep(pause)
       return 'again'
     }
-    throw brokerError('A transaction cannot be committed', error, this.#parts.context.secrets)
+    throw brokerError('A transaction cannot be committed', error, this.#context.secrets)
   }
 
   /**
@@ -233,18 +239,18 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     error: DriverError,
     isCommitting: boolean,
   ): Promise<Outcome> {
-    const { id, context, timeout } = this.#parts
+    const { id, timeout } = this.#parts
     const isFenced = fencings.has(error.code)
     const isLate = isFenced && client.age >= timeout
     await this.#drop()
     if (!isLate) {
       const what = `The transactional producer '${id}' ${isFenced ? 'was fenced' : 'cannot go on'}`
-      this.#failure = brokerError(what, error, context.secrets)
+      this.#failure = brokerError(what, error, this.#context.secrets)
     }
     // The broker may have committed before its answer got lost.
     if (isCommitting && (await this.#isCommitted(work))) return { outcome: 'committed' }
     if (this.#failure !== undefined) throw this.#failure
-    context.logger.warn(
+    this.#context.logger.warn(
       { transactionalId: id },
       'A transaction took longer than transaction.timeout.ms and was aborted by Kafka; it is made again',
     )
@@ -256,7 +262,7 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
     if (positions.length === 0) return false
     let found: readonly (number | undefined)[] = []
     const isOurs = await membership.lend(holdings, async (consumer) => {
-      found = await patiently(this.#stopped, () =>
+      found = await patiently(this.#context.closed, () =>
         committedPositions(consumer, positions.map(bare)),
       )
     })
@@ -270,9 +276,9 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
   }
 
   #leftAlone(): void {
-    const { id, context } = this.#parts
-    context.logger.warn(
-      { brokers: context.where, transactionalId: id },
+    const { where, logger } = this.#context
+    logger.warn(
+      { brokers: where, transactionalId: this.#parts.id },
       'A transactional Kafka producer did not end in time; it is left alone',
     )
   }

@@ -91,7 +91,7 @@ for (const call of ['sendOffsetsToTransaction', 'commitTransaction'] as const) {
 }
 
 it('closing ends in time although the broker is down', async (t) => {
-  for (const call of ['sendOffsetsToTransaction', 'commitTransaction'] as const) {
+  for (const call of ['writing', 'sendOffsetsToTransaction', 'commitTransaction'] as const) {
     const broker = connect(60_000)
     t.after(() => broker.close())
     const [input, output] = [uniqueName('in'), uniqueName('out')]
@@ -100,14 +100,17 @@ it('closing ends in time although the broker is down', async (t) => {
     const member = await pollingMember(broker, input)
     const producer = await broker.transactionalProducer?.(input)
     assert.ok(producer)
-    const { reached, open } = await gate(call)
-    const result = assert.rejects(
-      producer.transact([record(output, { text: 'a' })], [at(input, 1)], member),
-      { code: 'POLLUX_BROKER_CLOSED' },
-    )
-    await within(call, reached)
-    await killBroker(port, 1)
-    open()
+    const transact = (): Promise<unknown> =>
+      producer.transact([record(output, { text: 'a' })], [at(input, 1)], member)
+    await transact()
+    const held = call === 'writing' ? undefined : await gate(call)
+    if (held === undefined) await killBroker(port, 1)
+    const result = assert.rejects(transact(), { code: 'POLLUX_BROKER_CLOSED' })
+    if (held !== undefined) {
+      await within(call, held.reached)
+      await killBroker(port, 1)
+      held.open()
+    }
     await within('close', Promise.all([producer.close(), result]), 30_000)
     await within('close the connection', broker.close(), 30_000)
     await restartBroker(port, 1)
