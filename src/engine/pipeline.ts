@@ -35,7 +35,7 @@ export interface Ends {
 /** What happens to a message after its handler has succeeded, until there is nothing left to do for it. */
 export interface Pipeline {
   add(work: Work): void
-  /** This message has failed, and its partition stops in front of it. */
+  /** This message does not finish: its partition stops in front of it. */
   stopAt?(work: Work): void
 }
 

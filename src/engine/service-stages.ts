@@ -37,8 +37,8 @@ import {
   transactionPipeline,
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
-import { Slices } from './slices.ts'
 import { Setbacks } from './setbacks.ts'
+import { Slices } from './slices.ts'
 import { StateCells } from './state-cells.ts'
 import type { Waits } from './waits.ts'
 
@@ -156,6 +156,8 @@ export class ServiceStages {
 
   /** One that was begun, and waited to be handled again, still counts as work. */
   #forget(work: Work): void {
+    // It will never finish here: what is committed without a gap ends in front of it.
+    this.stopAt(work)
     if (work.effects?.isBegun === true) this.#parts.ends.dropped(work)
     else this.#loader?.giveBack(work)
   }
@@ -181,7 +183,7 @@ export class ServiceStages {
     this.#admission?.leave(work, isCommitted)
   }
 
-  /** This message has failed, and its partition stops in front of it. */
+  /** This message does not finish here: it has failed, or is left to the next owner. */
   stopAt(work: Work): void {
     this.#pipeline.stopAt?.(work)
   }

@@ -31,7 +31,7 @@ export class TransactionCommit {
   readonly #parts: TransactionParts
   /** Finished, by partition and place. */
   readonly #finished = new Map<Partition, Map<number, Work>>()
-  /** Where partitions have failed. */
+  /** Where partitions stop. */
   readonly #ends = new WeakMap<Partition, number>()
   #isCommitting = false
 
@@ -54,7 +54,7 @@ export class TransactionCommit {
     queueMicrotask(() => void this.#commitAll())
   }
 
-  /** The partition goes no further than this message, which has failed: what finished behind it is delivered again. */
+  /** The partition goes no further than this message, which does not finish: what finished behind it is delivered again. */
   stopAt({ partition, place }: Work): void {
     this.#ends.set(partition, Math.min(place, this.#ends.get(partition) ?? place))
     this.#dropBehind(partition, place)
