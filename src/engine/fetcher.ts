@@ -8,12 +8,22 @@ import type { Partition, Work } from './partition.ts'
 // More in one go gives the binding and the engine nothing, but delays whatever else waits for the event loop.
 const largestPoll = 500
 
-// How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched.
-const patience = 250
+// How long a full buffer may last before partitions are paused: pausing throws away what the client has prefetched. A
+// busy database may well take half a second for what is in work; a rebalance waits for the next poll, so not much longer.
+const patience = 1_000
 
 // How long a poll waits for the handlers to start what is there. Messages that lie about in memory cost more than those
 // the client has prefetched: they outlive the young generation of the garbage collector.
 const lookahead = 50
+
+/** What may be fetched and not settled. */
+export interface FetchBounds {
+  /** Above it, the next poll waits; at most `messages`. */
+  readonly inWork: number
+  /** Of it, each partition may have only its share, and none may run further ahead of its oldest message. */
+  readonly messages: number
+  readonly bytes: number
+}
 
 /**
  * Polls without pause, however busy the handlers are, and keeps what is fetched within the bounds. A full buffer that
@@ -27,7 +37,7 @@ export class Fetcher {
   readonly #find: (topic: string, partition: number) => Partition | undefined
   readonly #take: (raw: RawMessage, partition: Partition) => Work
   readonly #accepted: () => void
-  readonly #bounds: { readonly messages: number; readonly bytes: number }
+  readonly #bounds: FetchBounds
   readonly #clock: Clock
   #isAccepting = true
   #hasEnded = false
@@ -45,7 +55,7 @@ export class Fetcher {
     readonly take: (raw: RawMessage, partition: Partition) => Work
     /** Called after each poll that brought something. */
     readonly accepted: () => void
-    readonly bounds: { readonly messages: number; readonly bytes: number }
+    readonly bounds: FetchBounds
     readonly clock: Clock
   }) {
     this.#member = parts.member
@@ -141,7 +151,7 @@ export class Fetcher {
       messages += partition.buffered
       bytes += partition.bufferedBytes
     }
-    return Math.max(messages / this.#bounds.messages, bytes / this.#bounds.bytes)
+    return Math.max(messages / this.#bounds.inWork, bytes / this.#bounds.bytes)
   }
 
   #room(): number {
@@ -149,7 +159,7 @@ export class Fetcher {
     const byBytes = (free * this.#bounds.bytes) / Math.max(1, this.#averageBytes)
     return Math.max(
       1,
-      Math.min(largestPoll, Math.floor(free * this.#bounds.messages), Math.floor(byBytes)),
+      Math.min(largestPoll, Math.floor(free * this.#bounds.inWork), Math.floor(byBytes)),
     )
   }
 

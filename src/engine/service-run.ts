@@ -144,7 +144,8 @@ export class ServiceRun implements Ends {
       take: (raw, partition) => this.#stages.take(raw, partition),
       accepted: () => this.#stages.starter.dispatchNow(),
       bounds: {
-        messages: Math.min(settings.bufferMessages, most),
+        inWork: Math.min(settings.bufferMessages, most),
+        messages: settings.bufferMessages,
         bytes: settings.bufferBytes,
       },
       clock,

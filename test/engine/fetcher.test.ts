@@ -65,7 +65,7 @@ function fetching(bounds: { readonly messages: number; readonly bytes: number })
     find: (_, partition) => partitions[partition],
     take: (raw, partition) => new Work(raw, partition),
     accepted: () => {},
-    bounds,
+    bounds: { ...bounds, inWork: bounds.messages },
     clock: systemClock,
   })
   const running = fetcher.run()
