@@ -8,6 +8,7 @@ import type {
   TopicPartition,
   TransactionalProducer,
 } from '../ports/broker.ts'
+import { brokerOver } from './broker-over.ts'
 
 /** What a test sees of, and does to, the traffic between a runtime and its broker. */
 export interface BrokerWatch {
@@ -26,7 +27,7 @@ export interface BrokerWatch {
   readonly refusing?: (record: OutgoingRecord) => Error | undefined
   /** Awaited before records are sent, in a transaction as well. */
   readonly publishing?: (records: readonly OutgoingRecord[]) => void | Promise<void>
-  /** Called when records are on their way. */
+  /** Called when records are on their way, unless that takes no time. */
   readonly sending?: () => void
   /** Called after records were acknowledged, or their transaction has ended. */
   readonly published?: () => void
@@ -36,24 +37,19 @@ export interface BrokerWatch {
 
 /** The same broker, watched. */
 export function watchedBroker(broker: Broker, watch: BrokerWatch): Broker {
-  const watched: Broker = {
-    name: broker.name,
-    admin: broker.admin,
-    connect: () => broker.connect(),
-    reader: (from) => broker.reader(from),
-    close: () => broker.close(),
+  const { transactionalProducer } = broker
+  return brokerOver(broker, {
     producer: async () => watchedProducer(await broker.producer(), watch),
     async join(subscription, listener) {
       const member = await broker.join(subscription, watchedListener(listener, watch))
       return watchedMember(member, watch)
     },
-  }
-  if (broker.transactionalProducer === undefined) return watched
-  return Object.assign(watched, {
-    transactionalProducer: async (id: string): Promise<TransactionalProducer | undefined> => {
-      const producer = await broker.transactionalProducer?.(id)
-      return producer && watchedTransactions(producer, watch)
-    },
+    ...(transactionalProducer === undefined
+      ? {}
+      : {
+          transactionalProducer: async (id) =>
+            watchedTransactions(await transactionalProducer.call(broker, id), watch),
+        }),
   })
 }
 
@@ -141,10 +137,20 @@ async function watchedSending<T>(
 ): Promise<T> {
   await watch.publishing?.(records)
   const sending = send()
-  if (watch.sending !== undefined) setImmediate(watch.sending)
+  const underWay = watch.sending === undefined ? undefined : setTimeout(watch.sending, nextDelay())
   const result = await sending
+  clearTimeout(underWay)
   watch.published?.()
   // What waits for the result runs in this turn.
   if (watch.acknowledged !== undefined) setImmediate(watch.acknowledged)
   return result
+}
+
+// Now at its beginning, now in its middle; most take a few milliseconds, transactions more.
+const delays = [0, 2, 5, 10]
+let sends = 0
+
+function nextDelay(): number {
+  sends += 1
+  return delays[sends % delays.length] ?? 0
 }

@@ -5,7 +5,7 @@ import type { Fault } from './faults.ts'
 import { freezeAndWake } from './freeze.ts'
 import { withCopies, withVersions } from './inputs.ts'
 import { type OnKafkaOptions, onKafka } from './on-kafka.ts'
-import { newestPerKey, oncePerEvent } from './rules.ts'
+import { newestPerKey, onceInTransactions, oncePerEvent } from './rules.ts'
 
 const cases: readonly (OnKafkaOptions & { readonly fault: Fault; readonly notices: RegExp })[] = [
   {
@@ -25,6 +25,12 @@ const cases: readonly (OnKafkaOptions & { readonly fault: Fault; readonly notice
     notices: /has no output|outputs/,
     mechanism: 'direct',
     rules: () => oncePerEvent(undefined),
+  },
+  {
+    fault: 'takes transactions apart',
+    notices: /has its output twice/,
+    mechanism: 'transaction',
+    rules: () => onceInTransactions,
   },
   {
     fault: 'ignores positions',

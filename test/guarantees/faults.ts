@@ -1,6 +1,7 @@
 import pg from 'pg'
-import type { Broker, BrokerProducer } from '../../src/ports/broker.ts'
+import type { Broker, BrokerProducer, TransactionalProducer } from '../../src/ports/broker.ts'
 import type { Store, StoreTransaction, Unit } from '../../src/ports/store.ts'
+import { brokerOver } from '../../src/testing/broker-over.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
 
 /** What is wrong with a store or a broker on purpose, so that one sees the checks fail. */
@@ -9,6 +10,8 @@ export type Fault =
   | 'forgets outputs'
   /** Outputs seem to be acknowledged long before they are sent. */
   | 'acknowledges too early'
+  /** Records and positions are committed one after the other. */
+  | 'takes transactions apart'
   /** Units of former owners are stored, too. */
   | 'ignores fences'
   /** No event seems to be applied, and applying it is not remembered. */
@@ -19,16 +22,13 @@ export type Fault =
   | 'ignores positions'
 
 export function faultyBroker(broker: Broker, fault: Fault | undefined): Broker {
-  if (fault !== 'acknowledges too early') return broker
-  return {
-    name: broker.name,
-    admin: broker.admin,
-    connect: () => broker.connect(),
-    join: (...given) => broker.join(...given),
-    reader: (from) => broker.reader(from),
-    close: () => broker.close(),
-    producer: async () => hastyProducer(await broker.producer()),
-  }
+  if (fault === 'acknowledges too early')
+    return brokerOver(broker, { producer: async () => hastyProducer(await broker.producer()) })
+  if (fault === 'takes transactions apart')
+    return brokerOver(broker, {
+      transactionalProducer: async () => sloppyProducer(await broker.producer()),
+    })
+  return broker
 }
 
 // Time enough for positions to be committed.
@@ -41,6 +41,19 @@ function hastyProducer(producer: BrokerProducer): BrokerProducer {
     async send(records) {
       setTimeout(() => void producer.send(records), late)
       return []
+    },
+  }
+}
+
+function sloppyProducer(producer: BrokerProducer): TransactionalProducer {
+  return {
+    check: (record) => producer.check(record),
+    close: () => producer.close(),
+    async transact(records, positions, member) {
+      const refusals = await producer.send(records)
+      await new Promise((resolve) => setTimeout(resolve, late / 10))
+      await member.commit(positions)
+      return refusals.length === 0 ? { outcome: 'committed' } : { outcome: 'aborted', refusals }
     },
   }
 }

@@ -32,8 +32,12 @@ export async function freezeAndWake(
     })
     const asleep = Date.now()
     const owner = 'sleeper2'
-    await eventually('the other has done it all', () => scene.witness.isSettled(), { every: 50 })
-    const before = await scene.witness.effects()
+    await eventually('the other has done it all', () => scene.witness.isSettled(), {
+      // Kafka looks every ten seconds for transactions whose time is over.
+      deadline: 60_000,
+      every: 50,
+    })
+    const before = await scene.witness.traces()
 
     await scene.feed()
     sleeper.signal('SIGCONT')
@@ -42,10 +46,8 @@ export async function freezeAndWake(
       every: 500,
     })
     await eventually('all is settled', () => scene.witness.isSettled(), { every: 50 })
-    const known = new Set(
-      before.filter((effect) => effect.owner === owner).map(({ value }) => value),
-    )
-    const late = (await scene.witness.effects()).filter(
+    const known = new Set(before.filter((trace) => trace.owner === owner).map(({ value }) => value))
+    const late = (await scene.witness.traces()).filter(
       (effect) => effect.owner === owner && effect.started <= asleep && !known.has(effect.value),
     )
     assert.deepEqual(late, [], 'it has written nothing more of what it had begun')
@@ -63,7 +65,7 @@ export async function freezeAndWake(
 
 /** Members without a name of their own, whose partitions go to others soon, and whose transactions end before. */
 function shortLived({ store }: Scene): Partial<MemberSettings> {
-  const broker = { brokers, sessionTimeout }
+  const broker = { brokers, sessionTimeout, transactionTimeout: sessionTimeout }
   if (store === undefined || 'folder' in store) return { broker }
   return { broker, store: { ...store, statementTimeout: sessionTimeout / 2, lockTimeout: 500 } }
 }

@@ -16,6 +16,7 @@ export interface MemberSettings extends ServiceSettings {
         /** Members that come back under their name get their partitions at once. */
         readonly instanceId?: string | undefined
         readonly sessionTimeout?: number | undefined
+        readonly transactionTimeout?: number | undefined
       }
   readonly store?:
     | { readonly folder: string }
@@ -45,9 +46,10 @@ async function main(settings: MemberSettings): Promise<void> {
 
 function openBroker({ broker, fault }: MemberSettings): Broker {
   if ('folder' in broker) return embeddedBroker({ folder: broker.folder })
-  const { brokers, instanceId, sessionTimeout = 6_000 } = broker
+  const { brokers, instanceId, sessionTimeout = 6_000, transactionTimeout = 15_000 } = broker
+  const producer = { 'transaction.timeout.ms': transactionTimeout }
   const name = instanceId === undefined ? {} : { instanceId }
-  return faultyBroker(kafka({ brokers, sessionTimeout, ...name }), fault)
+  return faultyBroker(kafka({ brokers, sessionTimeout, producer, ...name }), fault)
 }
 
 function openStore({ store, fault }: MemberSettings): Store | undefined {

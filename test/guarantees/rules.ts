@@ -31,6 +31,24 @@ export function oncePerEvent(
   }
 }
 
+/** Without a store: readers of committed transactions see each event's output once. */
+export const onceInTransactions: Rules = {
+  transactional: true,
+  // What is committed may lie behind a transaction that the dead have left open.
+  unsettled: () => undefined,
+  always: ({ outputs }) => {
+    const found = new Set<string>()
+    for (const { input, key } of outputs) {
+      assert.ok(!found.has(input), `${input} of ${key} has its output twice`)
+      found.add(input)
+    }
+  },
+  finally: (seen) => {
+    checkSame('outputs', seen.published, valuesOf(seen))
+    checkOrder('output', firsts(seen.outputs), () => true)
+  },
+}
+
 /** Each event has its effect once, and those of a key are in order. */
 export function checkEffects(
   effects: readonly Effect[],

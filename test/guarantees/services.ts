@@ -1,5 +1,6 @@
 import { defineService, type Service, text, topic } from '../../src/index.ts'
 import { postgresTransaction } from '../../src/postgres/index.ts'
+import type { Effect } from './effects.ts'
 
 /** The mechanisms of which each has a promise. */
 export type Mechanism =
@@ -22,8 +23,6 @@ export interface ServiceSettings extends ServiceNames {
   readonly mechanism: Mechanism
   /** Says in all that it writes which process it was. No blanks, no slashes. */
   readonly owner: string
-  /** How long a handler takes at most, in milliseconds. Default 7. */
-  readonly slowest?: number | undefined
   /** The event whose handler fails after it has written. */
   readonly failing?: number | undefined
   /** `own-sql` counts each key's events in a row of its own as well, which one transaction at a time may change. */
@@ -35,68 +34,86 @@ export interface ServiceSettings extends ServiceNames {
  * are the number of an event; with versions, `event@version`.
  */
 export function serviceOf(settings: ServiceSettings): Service {
-  const { mechanism, group } = settings
-  const input = topic(settings.input, { key: text, value: text })
-  const output = topic(settings.output, { key: text, value: text })
-  const given = { inputs: [input], outputs: [output], concurrency: 32 } as const
-
-  const begin = async (value: string): Promise<string> => {
-    const effect = `${value}/${settings.owner}/${Date.now()}`
-    // Some take longer than others, so that they finish in another order than they began.
-    const wait = eventOf(value) % ((settings.slowest ?? 7) + 1)
-    if (wait > 2) await new Promise((resolve) => setTimeout(resolve, wait))
-    return effect
-  }
-  const end = (key: string, value: string, work = '') => {
-    if (eventOf(value) === settings.failing) throw new Error(`event ${value} fails: ${work}`)
-    return output.message({ key, value, headers: { owner: settings.owner } })
-  }
-
+  const { mechanism } = settings
+  if (mechanism === 'own-sql') return withOwnSql(settings)
   if (mechanism === 'direct' || mechanism === 'transaction') {
+    const { group, output, common } = partsOf(settings)
     return defineService(group, {
-      ...given,
+      ...common,
       publish: mechanism,
       async handle({ key, value }) {
-        await begin(value)
-        return end(key, value)
+        return output(key, await begin(value, settings))
       },
     })
   }
-  if (mechanism === 'own-sql') {
-    return defineService(group, {
-      ...given,
-      uses: { db: postgresTransaction },
-      async handle({ key, value }, { db }) {
-        const [event, owner, started] = (await begin(value)).split('/')
-        const [row] = await db.query<{ readonly transaction: string }>(
-          `insert into "${group}".effects (key, value, owner, started) values ($1, $2, $3, $4)
-            returning transaction::text`,
-          [key, event, owner, started],
-        )
-        if (settings.counts === true)
-          await db.query(
-            `insert into "${group}".counts as row (key, number) values ($1, 1)
-              on conflict (key) do update set number = row.number + 1`,
-            [key],
-          )
-        return end(key, value, `transaction ${row?.transaction}`)
-      },
-    })
-  }
+  return withState(settings)
+}
+
+function withState(settings: ServiceSettings): Service {
+  const { group, output, common } = partsOf(settings)
+  const { mechanism } = settings
   return defineService(group, {
-    ...given,
+    ...common,
     state: text,
     ...(mechanism === 'event-id' ? { idempotency: { by: 'event-id' } } : {}),
     ...(mechanism === 'version' ? { idempotency: { by: 'version', of: versionOf } } : {}),
     ...(mechanism === 'direct-stored' ? { publish: 'direct' } : {}),
     async handle({ key, value }, { state }) {
-      const effect = await begin(value)
+      const effect = await begin(value, settings)
       const effects = await state.get()
-      await state.put(effects === undefined ? effect : `${effects} ${effect}`)
+      await state.put(effects === undefined ? textOf(effect) : `${effects} ${textOf(effect)}`)
       // What is published before it is stored may come out otherwise the next time.
-      return end(key, mechanism === 'direct-stored' ? `${value} ${effect}` : value)
+      return output(key, effect, mechanism === 'direct-stored' ? ` ${textOf(effect)}` : '')
     },
   })
+}
+
+function withOwnSql(settings: ServiceSettings): Service {
+  const { group, output, common } = partsOf(settings)
+  return defineService(group, {
+    ...common,
+    uses: { db: postgresTransaction },
+    async handle({ key, value }, { db }) {
+      const effect = await begin(value, settings)
+      const [row] = await db.query<{ readonly transaction: string }>(
+        `insert into "${group}".effects (key, value, owner, started) values ($1, $2, $3, $4)
+          returning transaction::text`,
+        [key, value, effect.owner, effect.started],
+      )
+      if (settings.counts === true)
+        await db.query(
+          `insert into "${group}".counts as row (key, number) values ($1, 1)
+            on conflict (key) do update set number = row.number + 1`,
+          [key],
+        )
+      if (eventOf(value) === settings.failing)
+        throw new Error(`event ${value} fails: transaction ${row?.transaction}`)
+      return output(key, effect)
+    },
+  })
+}
+
+function partsOf({ group, ...names }: ServiceSettings) {
+  const from = topic(names.input, { key: text, value: text })
+  const to = topic(names.output, { key: text, value: text })
+  return {
+    group,
+    common: { inputs: [from], outputs: [to], concurrency: 32 } as const,
+    output: (key: string, { value, owner, started }: Omit<Effect, 'key'>, more = '') =>
+      to.message({ key, value: `${value}${more}`, headers: { owner, started: `${started}` } }),
+  }
+}
+
+async function begin(value: string, { owner }: ServiceSettings): Promise<Omit<Effect, 'key'>> {
+  const started = Date.now()
+  // Some take longer than others, so that they finish in another order than they began.
+  const wait = eventOf(value) % 8
+  if (wait > 2) await new Promise((resolve) => setTimeout(resolve, wait))
+  return { value, owner, started }
+}
+
+function textOf({ value, owner, started }: Omit<Effect, 'key'>): string {
+  return `${value}/${owner}/${started}`
 }
 
 /** The number of the event that an input, or its output, is about. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RawMessage } from '../../src/message.ts'
 import type { Broker, BrokerProducer } from '../../src/ports/broker.ts'
+import { eventually } from '../../src/testing/index.ts'
 import type { Effect } from './effects.ts'
 import { LogReader } from './log-reader.ts'
 import { eventOf, type ServiceNames } from './services.ts'
@@ -30,10 +31,14 @@ export interface Output {
   readonly value: string
   readonly id: string
   readonly owner: string
+  /** When its handler began. */
+  readonly started: number
 }
 
 /** What is right for one mechanism. */
 export interface Rules {
+  /** Outputs come in transactions. */
+  readonly transactional?: boolean
   /** Where effects are to be seen; undefined for a service without a store. */
   readonly effects?: (() => Promise<readonly Effect[]>) | undefined
   /** Where outputs are to be seen that are stored and may not be published yet, by their inputs' values. */
@@ -69,7 +74,8 @@ export class Witness {
   readonly #outputs: Output[] = []
   readonly #published = new Set<string>()
   #producer: BrokerProducer | undefined
-  #readers: readonly LogReader[] = []
+  #inputReader: LogReader | undefined
+  #outputReader: LogReader | undefined
   #isWritten: Promise<unknown> = Promise.resolve()
 
   constructor(broker: Broker, names: ServiceNames, rules: Rules) {
@@ -83,10 +89,12 @@ export class Witness {
     await this.#broker.connect()
     await this.#broker.admin.createTopics([input, output].map((name) => ({ name, partitions })))
     this.#producer = await this.#broker.producer()
-    this.#readers = [
-      await LogReader.open(this.#broker, input, (record) => this.#takeInput(record)),
-      await LogReader.open(this.#broker, output, (record) => this.#takeOutput(record)),
-    ]
+    this.#inputReader = await LogReader.open(this.#broker, input, (record) =>
+      this.#takeInput(record),
+    )
+    this.#outputReader = await LogReader.open(this.#broker, output, (record) =>
+      this.#takeOutput(record),
+    )
   }
 
   /** Writes inputs, one call after the other. */
@@ -112,6 +120,10 @@ export class Witness {
   }
 
   #takeOutput({ key, value, headers }: RawMessage): void {
+    if (key === null) {
+      this.#ends += 1
+      return
+    }
     const header = (name: string): string =>
       `${headers.find((one) => one.name === name)?.value ?? ''}`
     const [input = ''] = `${value}`.split(' ')
@@ -121,6 +133,7 @@ export class Witness {
       value: `${value}`,
       id: header('id'),
       owner: header('owner'),
+      started: Number(header('started')),
     })
     this.#published.add(input)
   }
@@ -156,7 +169,9 @@ export class Witness {
   async #look(): Promise<Seen> {
     // What leaves the store has come to its topic before.
     const stored = (await this.#rules.stored?.()) ?? new Set()
-    for (const reader of this.#readers) await reader.catchUp()
+    await this.#inputReader?.catchUp()
+    if (this.#rules.transactional === true) await this.#outputReader?.readSome()
+    else await this.#outputReader?.catchUp()
     const effects = await this.effects()
     return {
       inputs: this.#inputs,
@@ -173,6 +188,11 @@ export class Witness {
     return (await this.#rules.effects?.()) ?? []
   }
 
+  /** What is to be seen of handlers: their effects, or in transactions their outputs. */
+  async traces(): Promise<readonly Pick<Effect, 'value' | 'owner' | 'started'>[]> {
+    return this.#rules.transactional === true ? (await this.#look()).outputs : await this.effects()
+  }
+
   /** Whether the group's positions are the ends of all logs: no partition is stuck. */
   async isSettled(): Promise<boolean> {
     const { input, group } = this.#names
@@ -185,15 +205,32 @@ export class Witness {
     )
   }
 
+  #ends = 0
+
+  /** Writes a record without a key behind all that there is, and reads up to it. */
+  async #readToTheEnd(): Promise<void> {
+    const { output } = this.#names
+    const ranges = await this.#broker.admin.ranges([output])
+    const rest = { topic: output, key: null, value: null, headers: [], timestamp: undefined }
+    await this.#producer?.send(ranges.map(({ partition }) => ({ ...rest, partition })))
+    const wanted = this.#ends + ranges.length
+    await eventually('no transaction is open any more', async () => {
+      await this.#outputReader?.readSome()
+      return this.#ends === wanted
+    })
+  }
+
   /** What must hold in the end. */
   async checkAll(): Promise<void> {
     assert.ok(await this.isSettled(), 'the group has come to the end of all logs')
+    if (this.#rules.transactional === true) await this.#readToTheEnd()
     await this.check()
     await this.#rules.finally(await this.#look())
   }
 
   async close(): Promise<void> {
-    for (const reader of this.#readers) await reader.close()
+    await this.#inputReader?.close()
+    await this.#outputReader?.close()
     await this.#producer?.close()
     await this.#broker.close()
   }
