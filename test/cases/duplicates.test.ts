@@ -39,7 +39,7 @@ async function newCluster(): Promise<Cluster> {
 }
 
 test('case 25: a process that dies after the effect and before its commit has had no effect, and the next one has it once', async () => {
-  await using cluster = await newCluster()
+  using cluster = await newCluster()
   const handled: string[] = []
   const life = new Life()
   await cluster.start(counting(handled), {
@@ -64,7 +64,7 @@ test('case 25: a process that dies after the effect and before its commit has ha
 })
 
 test('case 25: what a process has remembered when it dies is known to the next one', async () => {
-  await using cluster = await newCluster()
+  using cluster = await newCluster()
   const handled: string[] = []
   const life = new Life()
   const service = counting(handled)
@@ -80,7 +80,7 @@ test('case 25: what a process has remembered when it dies is known to the next o
 })
 
 test('case 25: a message whose handler failed is not remembered, and is handled when it is delivered again', async () => {
-  await using cluster = await newCluster()
+  using cluster = await newCluster()
   const handled: string[] = []
   let isFailing = true
   const service = counting(handled, () => isFailing)
@@ -98,7 +98,7 @@ test('case 25: a message whose handler failed is not remembered, and is handled 
 })
 
 test('case 25: an event that is claimed when its process dies is claimed by nobody any more', async () => {
-  await using cluster = await newCluster()
+  using cluster = await newCluster()
   const life = new Life()
   let isReached = false
   const hanging = defineService('counting', {
@@ -124,7 +124,7 @@ test('case 25: an event that is claimed when its process dies is claimed by nobo
 test('case 26: an id belongs to its service and topic: others that meet the same one lose nothing', async () => {
   const left = topic('left', { key: text, value: text, create: { partitions: 1 } })
   const right = topic('right', { key: text, value: text, create: { partitions: 1 } })
-  await using cluster = new Cluster()
+  using cluster = new Cluster()
   await cluster.createTopics(left, right)
   const handled: string[] = []
   const services = ['billing', 'mail'].map((name) =>
@@ -182,7 +182,7 @@ const deaths: Readonly<Record<string, (life: Life) => ProcessDoings>> = {
 
 for (const [when, doings] of Object.entries(deaths)) {
   test(`case 32: a process dies ${when}: one effect, its output under one id, and the offset moves on`, async () => {
-    await using cluster = await newCluster()
+    using cluster = await newCluster()
     const handled: string[] = []
     const service = counting(handled)
     const life = new Life()

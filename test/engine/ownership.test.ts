@@ -51,7 +51,7 @@ function once(fault: StoreFault): (store: Store) => Store {
 }
 
 test('R2: a unit whose answer was lost is not stored again: the row of its partition says that it was', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const runtime = await scene.start(copying, { store: once('lost answer') })
   await scene.send(left.message({ key: 'k', value: 'one' }))
   await scene.until('it is done', () => scene.isSettled(copying))
@@ -61,7 +61,7 @@ test('R2: a unit whose answer was lost is not stored again: the row of its parti
 })
 
 test('R8: a fenced owner that the group still knows takes its partition over again, and goes on', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const runtime = await scene.start(appending, { store: once('taken over') })
   await scene.send(...['a', 'b'].map((value) => left.message({ key: 'k', value })))
   await scene.until('all is done', () => scene.isSettled(appending))
@@ -75,7 +75,7 @@ test('R8: a fenced owner that the group still knows takes its partition over aga
 })
 
 test('R8: a fenced owner that the group does not know any more lets its partition go', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const refused: number[] = []
   let isFenced = false
   const store = (given: Store): Store =>
@@ -106,7 +106,7 @@ test('R8: a fenced owner that the group does not know any more lets its partitio
 })
 
 test('R8: what another partition has built on the work of a fenced one is done again with it', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const reached = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
   const fenced = once('taken over')
@@ -144,7 +144,7 @@ test('R8: what another partition has built on the work of a fenced one is done a
 })
 
 test('R13: what a process has stored and not published goes out with the next owner, once, under the same id', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const ids: string[] = []
   const note = (records: readonly OutgoingRecord[]): void =>
     void ids.push(...records.map(({ headers }) => String(headers[0]?.value)))
@@ -173,7 +173,7 @@ test('R13: what a process has stored and not published goes out with the next ow
 })
 
 test('R13: a partition that is given up leaves nothing in the store that was acknowledged', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const runtime = await scene.start(copying)
   await scene.send(left.message({ key: 'k', value: 'one' }))
   await eventually('it is published', async () => (await scene.values(output)).length === 1)
@@ -182,7 +182,7 @@ test('R13: a partition that is given up leaves nothing in the store that was ack
 })
 
 test('R13: what a partition has left that nobody gets any more is published, by whoever fences its last owner', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const store = memoryStore(scene.data, scene.clock)
   await store.open()
   const former = { topic: 'former', partition: 0, topicId: 'id' }
@@ -208,7 +208,7 @@ test('R13: what a partition has left that nobody gets any more is published, by 
 })
 
 test('R7: two copies of an event in two partitions are handled once, also when both are there at the same time', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const twice = topic('twice', { key: text, value: text, create: { partitions: 2 } })
   await scene.createTopics(twice)
   const handled: string[] = []
@@ -235,7 +235,7 @@ test('R7: two copies of an event in two partitions are handled once, also when b
 })
 
 test('R12: an output that the broker would refuse fails its message before anything is stored', async () => {
-  await using scene = await newScene()
+  using scene = await newScene()
   const large = defineService('appending', {
     inputs: [left],
     outputs: [output],
