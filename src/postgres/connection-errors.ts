@@ -19,8 +19,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * True when this connection is of no use any more: it is gone, the server has ended it, or it leads to
- * a server that only reads, as after a fail-over to another one.
+ * True when this connection is not to be used again: it is gone, the server has ended it, it leads to a server that only
+ * reads, as after a fail-over to another one, or something went wrong in the driver itself.
  */
 export function isConnectionSpent(error: unknown): boolean {
   const state = sqlState(error)

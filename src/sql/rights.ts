@@ -19,7 +19,8 @@ export async function checkRights(
       found: `no right to ${rows.map((row) => String(row['missing'])).join(', ')}`,
       hint:
         `As their owner: grant usage on schema ${schema} to …; grant select, insert, update, delete on all tables ` +
-        `in schema ${schema} to …; grant usage on all sequences in schema ${schema} to …`,
+        `in schema ${schema} to …; grant usage on all sequences in schema ${schema} to …; ` +
+        `grant execute on all functions in schema ${schema} to …`,
     },
   )
 }
@@ -42,4 +43,8 @@ const missingSql = `
   union all
   select 'use ' || relname from relation
   -- Not "and": the database is free to ask the other way round, and refuses that for a table.
-  where case relkind when 'S' then not has_sequence_privilege(oid, 'usage') else false end`
+  where case relkind when 'S' then not has_sequence_privilege(oid, 'usage') else false end
+  union all
+  select 'execute ' || proname from pg_proc
+  join pg_namespace on pg_namespace.oid = pronamespace
+  where nspname = $1 and proname like 'pollux\\_%' and not has_function_privilege(pg_proc.oid, 'execute')`
