@@ -17,7 +17,10 @@ export async function startAnew(
   // A poll that is pending would deliver from the new position as soon as the member has moved there, before the
   // partition is there again to take it: those records would be passed over.
   member.pause(ours)
-  await assignment.restart(ours, (positions) => member.seek(positions))
+  await assignment.restart(ours, async (positions) => {
+    // Meanwhile the member may have left, and nothing is taken any more anyway.
+    if (!isStopping()) await member.seek(positions)
+  })
   if (!isStopping()) member.resume(ours)
 }
 
