@@ -27,8 +27,10 @@ export interface Ends {
   again(works: readonly Work[]): void
   /** Somebody else has moved what work was built on: these partitions have to start anew. */
   overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void>
-  /** A transaction with messages of these partitions has come to nothing: they start anew likewise. */
-  takenBack(partitions: readonly Partition[]): Promise<void>
+  /** The transaction that it was handled in has come to nothing. */
+  takenBack(work: Work): void
+  /** Drops the work of these partitions and takes them over again. */
+  startAnew(partitions: readonly Partition[]): Promise<void>
   broken(error: unknown): void
 }
 

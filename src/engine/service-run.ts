@@ -284,14 +284,16 @@ export class ServiceRun implements Ends {
       { partitions: partitions.map(String), isFenced },
       'state was changed by another owner, starting anew',
     )
-    await this.#startAnew(partitions, isFenced)
+    await this.startAnew(partitions, isFenced)
   }
 
-  takenBack(partitions: readonly Partition[]): Promise<void> {
-    return this.#startAnew(partitions, false)
+  takenBack(work: Work): void {
+    // There is no next time here once a stop was asked for.
+    this.#drain.abandon(work.partition, 1)
+    this.dropped(work)
   }
 
-  async #startAnew(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
+  async startAnew(partitions: readonly Partition[], isFenced = false): Promise<void> {
     if (this.#member === undefined) return
     this.#parts.counts.restarts += partitions.length
     // What was acknowledged need not be published again.

@@ -251,14 +251,14 @@ export class ServiceStages {
       room: () => outbox?.room(),
       broken: (error) => ends.broken(error),
       takenBack: async (works, cause) => {
-        for (const work of works) ends.dropped(work)
+        for (const work of works) ends.takenBack(work)
         if (PolluxError.is(cause, 'POLLUX_STORE_UNREACHABLE')) await setbacks.again(cause)
         else logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
         const partitions = new Set(works.map(({ partition }) => partition))
         const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
         // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
         if (stopping.aborted) for (const partition of left) partition.close()
-        else if (left.length > 0) await ends.takenBack(left)
+        else if (left.length > 0) await ends.startAnew(left)
       },
     })
   }
