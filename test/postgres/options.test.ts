@@ -101,6 +101,12 @@ describe('the name of a PostgreSQL store', () => {
   it('is the place of the pool', () => {
     const parts = new pg.Pool({ host: 'db', port: 6000, database: 'shop', password: 'hunter2' })
     assert.equal(postgres({ pool: parts }).name, 'postgres db:6000/shop')
+    assert.equal(
+      nameWith({}, { pool: new pg.Pool({ database: 'shop' }) }),
+      'postgres localhost:5432/shop',
+    )
+    const socket = new pg.Pool({ connectionString: '/run/postgresql shop' })
+    assert.equal(nameWith({}, { pool: socket }), 'postgres localhost:5432/')
     const text = new pg.Pool({ connectionString: 'postgres://u:hunter2@db:6000/shop' })
     assert.equal(postgres({ pool: text }).name, 'postgres db:6000/shop')
   })
