@@ -172,15 +172,18 @@ export class Fetcher {
   async #makeRoom(): Promise<void> {
     if (!this.#isAccepting) return
     if (this.#fill() < 1) {
-      if (this.#hasQueued()) await this.#waitFor('start', lookahead)
+      if (this.#hasStartable()) await this.#waitFor('start', lookahead)
       return
     }
     await this.#waitFor('room', patience)
     if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
   }
 
-  #hasQueued(): boolean {
-    for (const { queue } of this.#partitions()) if (queue.size > 0) return true
+  /** While the store is being read for what is queued, the next poll need not wait for handlers. */
+  #hasStartable(): boolean {
+    for (const { queue } of this.#partitions()) {
+      if (queue.first !== undefined && queue.first.effects?.isLoaded !== false) return true
+    }
     return false
   }
 
