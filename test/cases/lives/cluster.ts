@@ -35,6 +35,7 @@ export class Cluster {
   readonly admin = embeddedBroker({ memory: this.memory }).admin
   readonly #newStore: () => Store
   readonly #lives: Life[] = []
+  readonly #stores: Store[] = []
 
   constructor(newStore?: () => Store) {
     this.#newStore = newStore ?? (() => memoryStore(this.data, this.clock))
@@ -44,17 +45,19 @@ export class Cluster {
   async start(service: Service, doings: ProcessDoings = {}): Promise<Runtime> {
     const { watch = {}, store = (given) => given, life = new Life(), options = {} } = doings
     const { memory, clock } = this
+    const own = this.#newStore()
     const runtime = mortalRuntime({
       service,
       broker: watchedBroker(embeddedBroker({ memory, clock }), watch),
       lastWords: watchedBroker(embeddedBroker({ memory, clock }), watch),
-      store: store(this.#newStore()),
+      store: store(own),
       clock,
       life,
       options,
     })
     runtime.done.catch(() => {})
     this.#lives.push(life)
+    this.#stores.push(own)
     await Promise.race([runtime.start(), life.death])
     return runtime
   }
@@ -122,5 +125,6 @@ export class Cluster {
   /** Nothing of what still runs outlives the test, however it hangs. */
   [Symbol.dispose](): void {
     for (const life of this.#lives) life.end()
+    for (const store of this.#stores) void store.close().catch(() => {})
   }
 }
