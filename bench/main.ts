@@ -8,6 +8,7 @@ import { compareLatencies } from './latency/latency.ts'
 import { compareLoops } from './loops/loops.ts'
 import { comparePglite } from './pglite/pglite.ts'
 import { compareStores } from './store/store.ts'
+import { obeySignals } from './turns.ts'
 
 const benchmarks: Readonly<Record<string, (rounds: number | undefined) => Promise<void>>> = {
   consume: (rounds = 5) => compareLoops('consume', messages(200_000), rounds),
@@ -29,6 +30,7 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
+obeySignals()
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 for (const name of names) await benchmarks[name]?.(rounds)
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 
 /**
  * Lets contestants take turns, so that a machine that slows down does so for all. The first of `rounds + 1` rounds warms
@@ -27,19 +27,35 @@ export interface RunningContestant<Result> {
   stop(): void
 }
 
+const running = new Set<ChildProcess>()
+let isInterrupted = false
+
+/** A signal ends the contestants, so that the benchmark fails and removes what it has made. A second one ends it at once. */
+export function obeySignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      isInterrupted = true
+      for (const child of running) child.kill()
+    })
+  }
+}
+
 /** Starts a contestant and tells it its task. */
 export function startContestant<Result>(script: URL, task: object): RunningContestant<Result> {
+  if (isInterrupted) throw new Error('interrupted')
   const child = spawn(process.execPath, [script.pathname, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: 120_000,
     // kafkajs sets negative timers, and Node says so each time.
     env: { ...process.env, NODE_NO_WARNINGS: '1' },
   })
+  running.add(child)
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const result = new Promise<Result>((resolve, reject) => {
     child.on('close', (code) => {
-      if (code === 0) resolve(JSON.parse(output) as Result)
+      running.delete(child)
+      if (code === 0 && output !== '') resolve(JSON.parse(output) as Result)
       else reject(new Error(`${script.pathname} ended with ${code}: ${output}`))
     })
   })
@@ -47,8 +63,8 @@ export function startContestant<Result>(script: URL, task: object): RunningConte
 }
 
 /** Runs a contestant to its end. */
-export function runContestant<Result>(script: URL, task: object): Promise<Result> {
-  return startContestant<Result>(script, task).result
+export async function runContestant<Result>(script: URL, task: object): Promise<Result> {
+  return await startContestant<Result>(script, task).result
 }
 
 /** What this process, a contestant, is told. */

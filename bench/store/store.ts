@@ -111,7 +111,7 @@ function show(title: string, results: ReadonlyMap<string, readonly Run[]>): void
       },
       {
         heading: 'rows/statement',
-        show: ([, runs]) => of(runs, (run) => run.rowsWritten / run.statements).toFixed(0),
+        show: ([, runs]) => of(runs, (run) => run.rowsWritten / run.statements).toFixed(1),
       },
     ],
   )
