@@ -72,7 +72,7 @@ export async function run(
 const partNames = ['broker', 'store', 'logger', 'signals', 'signal', 'clock']
 
 const brokerMethods = ['connect', 'join', 'producer', 'reader', 'close']
-const storeMethods = ['open', 'acquire', 'load', 'commit', 'acknowledge', 'close']
+const storeMethods = ['open', 'acquire', 'load', 'commit', 'acknowledge', 'holds', 'close']
 const loggerMethods = ['debug', 'info', 'warn', 'error']
 const clockMethods = ['now', 'after', 'random']
 

@@ -23,6 +23,7 @@ export function borrowStore(store: Store): Store {
     load: (service, keys, marks) => store.load(service, keys, marks),
     commit: (unit) => store.commit(unit),
     acknowledge: (service, partitions) => store.acknowledge(service, partitions),
+    holds: (service, rows) => store.holds(service, rows),
     unpublished: (service, age) => store.unpublished(service, age),
     forget: (service, window) => store.forget(service, window),
     close: async () => {},

@@ -110,15 +110,14 @@ export class Outbox {
   async settle(partitions: Iterable<Partition>): Promise<void> {
     const told = [...partitions].flatMap((owned) => {
       this.#told.delete(owned)
-      const { topic, partition, acknowledged } = owned
+      const { topic, partition, epoch, acknowledged } = owned
       owned.acknowledged = undefined
-      return acknowledged === undefined ? [] : [{ owned, topic, partition, unit: acknowledged }]
+      if (acknowledged === undefined || epoch === undefined) return []
+      return [{ owned, topic, partition, epoch, unit: acknowledged }]
     })
     if (told.length === 0) return
     try {
-      await this.#parts.acknowledge(
-        told.map(({ topic, partition, unit }) => ({ topic, partition, unit })),
-      )
+      await this.#parts.acknowledge(told.map(({ owned: _, ...acknowledged }) => acknowledged))
     } catch {
       // The next unit tells it, or the next try; at the worst the next owner publishes again.
       for (const { owned, unit } of told) {

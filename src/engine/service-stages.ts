@@ -325,7 +325,7 @@ export class ServiceStages {
   async #sweep(store: Store, partitions: readonly LedgerPartition[]): Promise<void> {
     const { service, producer, logger, counts } = this.#parts
     const rows = await store.acquire(service.name, partitions)
-    for (const { topic, partition, unpublished } of rows) {
+    for (const { topic, partition, epoch, unpublished } of rows) {
       const last = unpublished.at(-1)
       if (last === undefined) continue
       logger.warn(
@@ -335,7 +335,7 @@ export class ServiceStages {
       const [refused] = await publishLeft(producer, unpublished)
       if (refused !== undefined) throw refused
       counts.recovered += unpublished.reduce((sum, { records }) => sum + records.length, 0)
-      await store.acknowledge(service.name, [{ topic, partition, unit: last.unit }])
+      await store.acknowledge(service.name, [{ topic, partition, epoch, unit: last.unit }])
     }
   }
 }

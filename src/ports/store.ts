@@ -16,7 +16,7 @@ export interface LedgerPartition extends TopicPartition {
  * A position below `next`, or inside one of `settled`, has had its effect and is a duplicate for ever.
  */
 export interface LedgerRow extends LedgerPartition {
-  /** Higher at each acquire. Whoever holds an older one cannot commit. */
+  /** Higher at each acquire, and never given twice. Whoever holds another one than the row cannot commit. */
   readonly epoch: number
   /** Higher by one at each unit that changed this row; 0 before the first. */
   readonly unit: number
@@ -106,6 +106,14 @@ export interface Loaded {
 
 /** Outputs that are acknowledged: those of this unit and of all earlier ones of the partition. */
 export interface AcknowledgedOutputs extends TopicPartition {
+  /** The epoch under which they were published. */
+  readonly epoch: number
+  readonly unit: number
+}
+
+/** What an owner believes that the ledger says of a partition. */
+export interface HeldRow extends TopicPartition {
+  readonly epoch: number
   readonly unit: number
 }
 
@@ -150,6 +158,9 @@ export interface Store {
    * them, with the topic id that each row was made with; from then on no older owner's commit succeeds. Waits for a
    * commit of the older owner that is under way, within a limit, after which that is ended. The rows come in the order
    * of `partitions`.
+   *
+   * The new epoch is the greater of the old one plus one and the store's clock in milliseconds: a row that was set back
+   * by a fail-over hands out no epoch a second time.
    */
   acquire(service: string, partitions: readonly LedgerPartition[]): Promise<readonly LedgerRow[]>
   /** The state of these keys, and whether these events were applied. One round trip. */
@@ -163,8 +174,16 @@ export interface Store {
    * committed, that is answered with `fenced`, as the unit numbers are other ones now.
    */
   commit(unit: Unit): Promise<CommitResult>
-  /** Deletes outputs that were acknowledged, as a unit does by the way: for when none follows. */
+  /**
+   * Deletes outputs that were acknowledged, as a unit does by the way: for when none follows. Where the row has another
+   * epoch it deletes nothing, as the same unit number may be another owner's by now; that one publishes again.
+   */
   acknowledge(service: string, partitions: readonly AcknowledgedOutputs[]): Promise<void>
+  /**
+   * Whether the ledger still says so of each row, in their order; false where there is none. One round trip. A store that
+   * has lost what it confirmed is found out by this, also by an owner that has nothing to commit.
+   */
+  holds(service: string, rows: readonly HeldRow[]): Promise<readonly boolean[]>
   /** Partitions with outputs that were stored more than `age` milliseconds ago and are not acknowledged. */
   unpublished(service: string, age: number): Promise<readonly LedgerPartition[]>
   /**

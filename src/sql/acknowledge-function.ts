@@ -1,23 +1,25 @@
 import { functionSettings } from './functions.ts'
 
 /**
- * Deletes outputs up to the units given; null: none of this partition. A row of the ledger says where to
- * begin, and is locked first by whoever deletes.
+ * Deletes outputs up to the units given, of the partitions whose rows have the epoch given. A row of the
+ * ledger says where to begin, and is locked first by whoever deletes.
  */
 export function acknowledgeFunction(schema: string): string {
   return `create function ${schema}.pollux_acknowledge_1(
-    in_service text, in_topics text[], in_partitions int4[], in_units int8[]
+    in_service text, in_topics text[], in_partitions int4[], in_epochs int8[], in_units int8[]
   ) returns void language plpgsql ${functionSettings} as $function$
   begin
-    perform count(*)
+    select array_agg(given.topic), array_agg(given.partition), array_agg(given.unit)
+    into in_topics, in_partitions, in_units
     from (
-      select * from unnest(in_topics, in_partitions) as given (topic, partition)
+      select * from unnest(in_topics, in_partitions, in_epochs, in_units)
+        as given (topic, partition, epoch, unit)
       order by given.topic collate "C", given.partition
     ) as given
     cross join lateral (
       select 1 from ${schema}.pollux_ledger as ledger
       where ledger.service = in_service and ledger.topic = given.topic
-        and ledger.partition = given.partition
+        and ledger.partition = given.partition and ledger.epoch = given.epoch
       for update
     ) as locked;
 

@@ -5,7 +5,8 @@
 export const functionSettings = 'set enable_seqscan = off set plan_cache_mode = force_generic_plan'
 
 /**
- * Raises the epochs of partitions and makes the rows that are missing. Waits for whoever holds a row no
+ * Raises the epochs of partitions and makes the rows that are missing. The clock is in it, as a fail-over
+ * that loses commits sets the row back, and must not give an epoch twice. Waits for whoever holds a row no
  * longer than the limit (SQLSTATE 55P03), which is set for this transaction alone.
  */
 export function acquireFunction(schema: string): string {
@@ -19,10 +20,12 @@ export function acquireFunction(schema: string): string {
     return query
       insert into ${schema}.pollux_ledger as ledger (service, topic, partition, topic_id, epoch)
       select distinct on (given.topic collate "C", given.partition)
-        in_service, given.topic, given.partition, given.topic_id, 1
+        in_service, given.topic, given.partition, given.topic_id,
+        floor(extract(epoch from clock_timestamp()) * 1000)::int8
       from unnest(in_topics, in_partitions, in_topic_ids) as given (topic, partition, topic_id)
       order by given.topic collate "C", given.partition
-      on conflict (service, topic, partition) do update set epoch = ledger.epoch + 1
+      on conflict (service, topic, partition) do update
+        set epoch = greatest(ledger.epoch + 1, excluded.epoch)
       returning ledger.topic, ledger.partition, ledger.epoch;
   end
   $function$`

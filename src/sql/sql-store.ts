@@ -2,6 +2,7 @@ import { type ErrorCode, PolluxError } from '../errors.ts'
 import type {
   AcknowledgedOutputs,
   CommitResult,
+  HeldRow,
   LedgerPartition,
   LedgerRow,
   Loaded,
@@ -14,6 +15,7 @@ import type {
 import { acquire } from './acquire.ts'
 import { int4Array, int8Array, textArray } from './arrays.ts'
 import { commit } from './commit.ts'
+import { holds } from './holds.ts'
 import { load } from './load.ts'
 import { checkMigrated, type MigrationTarget, migrate, pendingSteps } from './migrate.ts'
 import { postgresTransaction } from './postgres-transaction.ts'
@@ -112,13 +114,18 @@ export class SqlStore implements MigratableStore {
 
   async acknowledge(service: string, partitions: readonly AcknowledgedOutputs[]): Promise<void> {
     await this.#use((connection) =>
-      connection.query(`select ${this.#schema}.pollux_acknowledge_1($1, $2, $3, $4)`, [
+      connection.query(`select ${this.#schema}.pollux_acknowledge_1($1, $2, $3, $4, $5)`, [
         service,
         textArray(partitions.map(({ topic }) => topic)),
         int4Array(partitions.map(({ partition }) => partition)),
+        int8Array(partitions.map(({ epoch }) => epoch)),
         int8Array(partitions.map(({ unit }) => unit)),
       ]),
     )
+  }
+
+  holds(service: string, rows: readonly HeldRow[]): Promise<readonly boolean[]> {
+    return this.#use((connection) => holds(connection, this.#schema, service, rows))
   }
 
   async unpublished(service: string, age: number): Promise<readonly LedgerPartition[]> {

@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type {
   AcknowledgedOutputs,
   CommitResult,
+  HeldRow,
   LedgerChange,
   LedgerPartition,
   LedgerRow,
@@ -93,7 +94,7 @@ class MemoryStore implements Store {
       const name = names[index] as string
       if (names.indexOf(name) < index) continue
       const row = ledger.get(name) ?? newRow(service, partition)
-      ledger.set(name, { ...row, epoch: row.epoch + 1 })
+      ledger.set(name, { ...row, epoch: Math.max(row.epoch + 1, this.#clock.now()) })
     }
     return names.map((name) => copyOfRow(ledger.get(name) as KeptLedgerRow))
   }
@@ -133,9 +134,14 @@ class MemoryStore implements Store {
     for (const acknowledged of partitions) {
       const name = ledgerName(service, acknowledged)
       const row = this.#data.ledger.get(name)
-      if (row === undefined) continue
+      if (row?.epoch !== acknowledged.epoch) continue
       this.#data.ledger.set(name, { ...row, unpublished: after(row, acknowledged.unit) })
     }
+  }
+
+  async holds(service: string, rows: readonly HeldRow[]): Promise<readonly boolean[]> {
+    this.#checkOpen()
+    return rows.map((row) => this.#isOwner(service, row))
   }
 
   async unpublished(service: string, age: number): Promise<readonly LedgerPartition[]> {
@@ -169,7 +175,7 @@ class MemoryStore implements Store {
     this.#status = 'closed'
   }
 
-  #isOwner(service: string, { topic, partition, epoch, unit }: LedgerChange): boolean {
+  #isOwner(service: string, { topic, partition, epoch, unit }: HeldRow): boolean {
     const row = this.#data.ledger.get(ledgerName(service, { topic, partition }))
     return row?.epoch === epoch && row.unit === unit
   }

@@ -9,6 +9,7 @@ export function storeOver(store: Store, changes: Partial<Store>): Store {
     load: (...given) => store.load(...given),
     commit: (unit) => store.commit(unit),
     acknowledge: (...given) => store.acknowledge(...given),
+    holds: (...given) => store.holds(...given),
     unpublished: (...given) => store.unpublished(...given),
     forget: (...given) => store.forget(...given),
     ...(store.transactions === undefined ? {} : { transactions: store.transactions }),

@@ -42,10 +42,11 @@ export function storedOutputsCases(
       second.unpublished.map(({ unit }) => unit),
       [1, 2, 3],
     )
-    await next.acknowledge('case-30-late', [{ ...place, unit: 2 }])
+    await next.acknowledge('case-30-late', [{ ...place, epoch: second.epoch, unit: 2 }])
     for (const unit of [4, 5]) await commit(next, second, unit)
     // The former owner wakes up, and tells what it knows: less than its successor, and as much.
-    for (const unit of [1, 3]) await former.acknowledge('case-30-late', [{ ...place, unit }])
+    for (const unit of [1, 3])
+      await former.acknowledge('case-30-late', [{ ...place, epoch: first.epoch, unit }])
     const { unpublished } = await acquire(last)
     assert.deepEqual(
       unpublished.map(({ unit }) => unit),

@@ -112,7 +112,7 @@ describe('a pool of the user', () => {
     const pool = new pg.Pool({ connectionString: address(), types })
     const probe = await StoreProbe.open(postgres({ pool, schema }))
     const row = await probe.acquireOne({ topic: 'orders', partition: 0 })
-    assert.equal(row.epoch, 1)
+    assert.ok(Number.isSafeInteger(row.epoch))
     assert.ok((await probe.put('k', 'v', 0)) > 0)
     await probe.store.close()
     await pool.end()

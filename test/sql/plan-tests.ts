@@ -79,8 +79,9 @@ export function planTests(
       ledger = ledger.map((row) => later(row))
       await probe.store.acknowledge(
         service,
-        ledger.map(({ topic, partition, unit }) => ({ topic, partition, unit })),
+        ledger.map(({ topic, partition, epoch, unit }) => ({ topic, partition, epoch, unit })),
       )
+      assert.ok((await probe.store.holds(service, ledger)).every(Boolean))
       await probe.store.unpublished(service, 0)
     }
 

@@ -34,8 +34,8 @@ const ways: Readonly<
 > = {
   'a unit': (probe, row, unit) =>
     probe.committed({ ledger: [progress(row, 100, { acknowledged: unit })] }),
-  acknowledge: (probe, { topic, partition }, unit) =>
-    probe.store.acknowledge(probe.service, [{ topic, partition, unit }]),
+  acknowledge: (probe, { topic, partition, epoch }, unit) =>
+    probe.store.acknowledge(probe.service, [{ topic, partition, epoch, unit }]),
 }
 
 const both: readonly (readonly [string, StoreTest])[] = Object.entries(ways).flatMap(
@@ -126,13 +126,13 @@ export const acknowledgeTests: Readonly<Record<string, StoreTest>> = {
   },
 
   async 'acknowledge takes several partitions, unknown ones and none'(probe) {
-    await stored(probe, 3)
-    await stored(probe, 3, orders1)
+    const { epoch } = await stored(probe, 3)
+    const row1 = await stored(probe, 3, orders1)
     await probe.store.acknowledge(probe.service, [])
     await probe.store.acknowledge(probe.service, [
-      { ...orders1, unit: 2 },
-      { topic: 'unknown', partition: 0, unit: 7 },
-      { ...orders0, unit: 1 },
+      { ...orders1, epoch: row1.epoch, unit: 2 },
+      { topic: 'unknown', partition: 0, epoch, unit: 7 },
+      { ...orders0, epoch, unit: 1 },
     ])
     assert.deepEqual(await left(probe), [2, 3])
     assert.deepEqual(await left(probe, orders1), [3])
@@ -140,11 +140,25 @@ export const acknowledgeTests: Readonly<Record<string, StoreTest>> = {
     assert.equal(row?.unit, 0)
   },
 
+  async 'acknowledge under another epoch than the row has deletes nothing, and is no error'(probe) {
+    const { epoch: former } = await stored(probe, 3)
+    const { epoch } = await probe.acquireOne(orders0)
+    const row1 = await stored(probe, 3, orders1)
+    await probe.store.acknowledge(probe.service, [
+      { ...orders0, epoch: former, unit: 3 },
+      { ...orders1, epoch: row1.epoch, unit: 2 },
+    ])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch: epoch + 1, unit: 3 }])
+    assert.deepEqual(await left(probe), [1, 2, 3])
+    assert.deepEqual(await left(probe, orders1), [3])
+  },
+
   async 'acknowledge disturbs no owner'(probe) {
     const row = await stored(probe, 2)
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 1 }])
+    const { epoch } = row
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch, unit: 1 }])
     await probe.committed({ ledger: [progress(row, 7, { settled: [{ from: 9, to: 10 }] })] })
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 2 }])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch, unit: 2 }])
     const again = await probe.acquireOne(orders0)
     assert.equal(again.next, 7)
     assert.deepEqual(again.settled, [{ from: 9, to: 10 }])

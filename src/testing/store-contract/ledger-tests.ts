@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { HeldRow } from '../../ports/store.ts'
 import { change, later, progress, record, type StoreTest } from './store-probe.ts'
 
 const orders0 = { topic: 'orders', partition: 0 }
@@ -54,6 +55,16 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     const third = await probe.acquireOne(orders0)
     assert.ok(second.epoch > first.epoch, `${second.epoch} is above ${first.epoch}`)
     assert.ok(third.epoch > second.epoch, `${third.epoch} is above ${second.epoch}`)
+  },
+
+  async 'no epoch is below the milliseconds of the clock, so none is given twice when rows are set back'(
+    probe,
+  ) {
+    const begin = Date.now()
+    const { epoch } = await probe.acquireOne(orders0)
+    // Clocks of two machines differ, and a test's own may stand still; counted epochs would begin at 1.
+    assert.ok(epoch > Date.UTC(2025, 11, 31), `${epoch} is a time`)
+    assert.ok(epoch < begin + 24 * 3_600_000, `${epoch} is not in the future`)
   },
 
   async 'acquire leaves other partitions to their owners'(probe) {
@@ -116,7 +127,7 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     await probe.committed({ ledger: [progress(row0, 1, { outputs: [record('x')] })] })
     await probe.committed({ ledger: [progress(row1, 1)] })
     await probe.committed({ states: [change('k', 'v', 0)] })
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 1 }])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch: row0.epoch, unit: 1 }])
     const other = probe.renamed()
     await other.committed({ ledger: [progress(await other.acquireOne(orders0), 1)] })
     await probe.acquire(orders0)
@@ -139,6 +150,38 @@ export const ledgerTests: Readonly<Record<string, StoreTest>> = {
     const row = await probe.acquireOne(orders0)
     await probe.committed({ ledger: [progress(row, 2)] })
     assert.equal((await probe.acquireOne(orders0)).unit, 2)
+  },
+
+  async 'a row is held by who knows its epoch and unit, and no other way'(probe) {
+    const row = await probe.acquireOne(orders0)
+    const { epoch } = row
+    const holds = async (...rows: readonly HeldRow[]) =>
+      await probe.store.holds(probe.service, rows)
+    assert.deepEqual(await holds({ ...orders0, epoch, unit: 0 }), [true])
+    await probe.committed({ ledger: [progress(row, 1)] })
+    assert.deepEqual(
+      await holds(
+        { ...orders0, epoch, unit: 0 },
+        { ...orders0, epoch, unit: 1 },
+        { ...orders0, epoch, unit: 2 },
+        { ...orders0, epoch: epoch - 1, unit: 1 },
+        { ...orders0, epoch: epoch + 1, unit: 1 },
+      ),
+      [false, true, false, false, false],
+    )
+    const elsewhere = await probe.store.holds('another', [{ ...orders0, epoch, unit: 1 }])
+    assert.deepEqual(elsewhere, [false])
+  },
+
+  async 'holds answers for each row in their order, missing ones and none included'(probe) {
+    const [row0, row1] = await probe.acquire(orders0, orders1)
+    assert.ok(row0 && row1)
+    const unknown = { topic: 'unknown', partition: 0, epoch: row0.epoch, unit: 0 }
+    const asked = [row1, unknown, { ...row0, unit: 7 }, row0]
+    assert.deepEqual(await probe.store.holds(probe.service, asked), [true, false, false, true])
+    assert.deepEqual(await probe.store.holds(probe.service, []), [])
+    const [made] = await probe.acquire({ topic: 'unknown', partition: 0 })
+    assert.equal(made?.next, undefined)
   },
 
   async 'services have ledgers of their own'(probe) {

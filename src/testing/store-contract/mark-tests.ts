@@ -142,7 +142,7 @@ export const markTests: Readonly<Record<string, StoreTest>> = {
     await probe.committed({ marks: [mark('a')], ledger: [progress(row, 1)] })
     const again = await probe.acquireOne({ ...orders0, topicId: 'second' })
     await probe.committed({ marks: [mark('b', { offset: 1 })], ledger: [progress(again, 100)] })
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 2 }])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch: again.epoch, unit: 2 }])
     assert.deepEqual(await probe.applied(mark('a'), mark('b')), [true, true])
   },
 

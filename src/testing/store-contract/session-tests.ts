@@ -52,8 +52,9 @@ export const sessionTests: Readonly<Record<string, StoresTest>> = {
       await one.committed({ ledger: [progress(later(row), 2, { outputs: [record('b')] })] })
       const current = await two.acquireOne(orders0)
       await two.committed({ ledger: [progress(current, 3, { acknowledged: 1 })] })
-      assert.deepEqual(outputsOf(await one.acquireOne(orders0)), [[2, ['b']]])
-      await two.store.acknowledge(two.service, [{ ...orders0, unit: 2 }])
+      const again = await one.acquireOne(orders0)
+      assert.deepEqual(outputsOf(again), [[2, ['b']]])
+      await two.store.acknowledge(two.service, [{ ...orders0, epoch: again.epoch, unit: 2 }])
       assert.deepEqual(outputsOf(await one.acquireOne(orders0)), [])
     }),
 

@@ -142,7 +142,7 @@ export const unitTests: Readonly<Record<string, StoreTest>> = {
     assert.ok(again.every(({ unit }) => unit === 1))
     await probe.store.acknowledge(
       probe.service,
-      asked.map((partition) => ({ ...partition, unit: 1 })),
+      again.map(({ topic, partition, epoch, unit }) => ({ topic, partition, epoch, unit })),
     )
     assert.ok((await probe.acquire(...asked)).every(({ unpublished }) => unpublished.length === 0))
   },

@@ -54,10 +54,10 @@ export const unpublishedTests: Readonly<Record<string, AgingTest>> = {
     await probe.committed({ ledger: rows.map((row) => progress(row, 1, { outputs })) })
     await age(2 * hour)
     assert.deepEqual(await told(probe, hour), ['orders/0', 'orders/1', 'prices/0'])
-    await probe.store.acknowledge(probe.service, [{ ...orders1, unit: 1 }])
+    const [row0, row1] = rows
+    assert.ok(row0 && row1)
+    await probe.store.acknowledge(probe.service, [{ ...orders1, epoch: row1.epoch, unit: 1 }])
     assert.deepEqual(await told(probe, hour), ['orders/0', 'prices/0'])
-    const [row0] = rows
-    assert.ok(row0)
     await probe.committed({ ledger: [progress(later(row0), 2, { acknowledged: 1 })] })
     assert.deepEqual(await told(probe, hour), ['prices/0'])
   },
@@ -70,10 +70,10 @@ export const unpublishedTests: Readonly<Record<string, AgingTest>> = {
     await age(2 * hour)
     await probe.committed({ ledger: [progress(later(row, 2), 3, { outputs })] })
     assert.deepEqual(await told(probe, 3 * hour), ['orders/0'])
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 1 }])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch: row.epoch, unit: 1 }])
     assert.deepEqual(await told(probe, 3 * hour), [])
     assert.deepEqual(await told(probe, hour), ['orders/0'])
-    await probe.store.acknowledge(probe.service, [{ ...orders0, unit: 2 }])
+    await probe.store.acknowledge(probe.service, [{ ...orders0, epoch: row.epoch, unit: 2 }])
     assert.deepEqual(await told(probe, hour), [])
   },
 

@@ -120,6 +120,7 @@ export function mortalStore(store: Store, life: Life): Store {
     load: (...given) => life.pass(() => store.load(...given)),
     commit: (unit) => life.pass(() => store.commit(unit)),
     acknowledge: (...given) => life.pass(() => store.acknowledge(...given)),
+    holds: (...given) => life.pass(() => store.holds(...given)),
     close: () => (life.isDead ? never : store.close()),
     ...(transactions === undefined
       ? {}

@@ -149,10 +149,11 @@ export class Run {
   async #acknowledge({ owner, partition, sparing }: StepOf<'acknowledge'>): Promise<void> {
     const row = this.#knowledge[owner].rows.get(partition)
     if (row === undefined) return
+    const { epoch } = row
     const unit = Math.max(row.unit - sparing, 0)
-    await this.#owners[owner].acknowledge(this.#service, [{ topic, partition, unit }])
+    await this.#owners[owner].acknowledge(this.#service, [{ topic, partition, epoch, unit }])
     const before = this.#model.row(partition).outputs.length
-    this.#model.acknowledge(partition, unit)
+    if (this.#model.row(partition).epoch === epoch) this.#model.acknowledge(partition, unit)
     if (this.#model.row(partition).outputs.length < before) this.seen.push('acknowledged')
   }
 
