@@ -70,6 +70,7 @@ export const parts: readonly Part[] = [
     name: 'guarantees',
     files: ['guarantees/**/*.test.ts'],
     needs: ['kafka', 'postgres'],
+    concurrency: 2,
     minutes: 10,
   },
 ]

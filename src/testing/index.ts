@@ -14,6 +14,7 @@ export {
 } from './crash/crash-rounds.ts'
 export { runToCrash } from './crash/run-to-crash.ts'
 export { eventually, type WaitOptions, within } from './eventually.ts'
+export { areSettled, messagesOf, sendTo } from './logs.ts'
 export { ManualClock } from './manual-clock.ts'
 export { MemoryStoreData, memoryStore } from './memory-store.ts'
 export {

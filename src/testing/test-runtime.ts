@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { milliseconds } from '../duration.ts'
 import { embeddedBroker } from '../embedded/embedded-broker.ts'
-import { decodeMessage } from '../engine/message.ts'
-import { encodeRecord } from '../engine/outputs.ts'
 import type { Runtime, StopReport } from '../engine/runtime.ts'
 import { PolluxError } from '../errors.ts'
-import type { Message, RawMessage } from '../message.ts'
 import type { Broker } from '../ports/broker.ts'
 import { silent } from '../ports/logger.ts'
 import type { Store } from '../ports/store.ts'
@@ -13,6 +10,7 @@ import { type RunOptions, run } from '../run.ts'
 import type { Service } from '../service.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from '../topic.ts'
 import { eventually } from './eventually.ts'
+import { areSettled, messagesOf, sendTo } from './logs.ts'
 import { ManualClock } from './manual-clock.ts'
 import { MemoryStoreData, memoryStore } from './memory-store.ts'
 
@@ -99,14 +97,8 @@ class InMemoryRuntime implements TestRuntime {
     this.clock = clock
   }
 
-  async send(...messages: readonly OutputMessage[]): Promise<void> {
-    const producer = await this.broker.producer()
-    try {
-      const [refusal] = await producer.send(messages.map(encodeRecord))
-      if (refusal !== undefined) throw refusal.error
-    } finally {
-      await producer.close()
-    }
+  send(...messages: readonly OutputMessage[]): Promise<void> {
+    return sendTo(this.broker, ...messages)
   }
 
   async settled(): Promise<void> {
@@ -116,7 +108,7 @@ class InMemoryRuntime implements TestRuntime {
     })
     const settled = eventually(
       'all messages are handled and committed',
-      async () => isOver || (await this.#isSettled()),
+      async () => isOver || (await areSettled(this.broker, this.#services)),
       { deadline: 10_000, every: 1 },
     )
     try {
@@ -136,47 +128,8 @@ class InMemoryRuntime implements TestRuntime {
     }
   }
 
-  /** Positions are read before the ends: equal means that nothing was left when the ends were read. */
-  async #isSettled(): Promise<boolean> {
-    const groups = await Promise.all(
-      this.#services.map(({ name }) => this.broker.admin.group(name)),
-    )
-    const ranges = await Promise.all(
-      this.#services.map(({ inputs }) => this.broker.admin.ranges(inputs.map(({ name }) => name))),
-    )
-    return ranges.every((partitions, index) =>
-      partitions.every(({ topic, partition, latest }) =>
-        groups[index]?.offsets.some(
-          (committed) =>
-            committed.topic === topic &&
-            committed.partition === partition &&
-            committed.offset === latest,
-        ),
-      ),
-    )
-  }
-
-  async messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]> {
-    const records = await this.#records(topic)
-    const messages: Message[] = await Promise.all(
-      records.map(async (record) => decodeMessage(record, topic)),
-    )
-    return messages as MessageOf<T>[]
-  }
-
-  async #records({ name }: AnyTopic): Promise<RawMessage[]> {
-    const ranges = await this.broker.admin.ranges([name])
-    const reader = await this.broker.reader(
-      ranges.map(({ topic, partition, earliest }) => ({ topic, partition, offset: earliest })),
-    )
-    const wanted = ranges.reduce((sum, { earliest, latest }) => sum + latest - earliest, 0)
-    const records: RawMessage[] = []
-    try {
-      while (records.length < wanted) records.push(...(await reader.poll(1_000)))
-    } finally {
-      await reader.close()
-    }
-    return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
+  messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]> {
+    return messagesOf(this.broker, topic)
   }
 
   async state({ name, state }: Service, key: string | Buffer): Promise<unknown> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { RawMessage } from '../../src/message.ts'
 import type { Broker, BrokerProducer } from '../../src/ports/broker.ts'
-import { eventually } from '../../src/testing/index.ts'
+import { areSettled, eventually } from '../../src/testing/index.ts'
 import type { Effect } from './effects.ts'
 import { LogReader } from './log-reader.ts'
 import { eventOf, type ServiceNames } from './services.ts'
@@ -193,16 +193,10 @@ export class Witness {
     return this.#rules.transactional === true ? (await this.#look()).outputs : await this.effects()
   }
 
-  /** Whether the group's positions are the ends of all logs: no partition is stuck. */
-  async isSettled(): Promise<boolean> {
+  /** No partition is stuck. */
+  isSettled(): Promise<boolean> {
     const { input, group } = this.#names
-    const { offsets } = await this.#broker.admin.group(group)
-    const ranges = await this.#broker.admin.ranges([input])
-    return ranges.every(({ partition, latest }) =>
-      latest === 0
-        ? true
-        : offsets.some((one) => one.partition === partition && one.offset === latest),
-    )
+    return areSettled(this.#broker, [{ name: group, inputs: [{ name: input }] }])
   }
 
   #ends = 0
