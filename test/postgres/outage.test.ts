@@ -131,7 +131,7 @@ describe('a PostgreSQL store whose server', () => {
     const name = freshName()
     const probe = await open({ connectionString: `${address()}?application_name=${name}` })
     const transaction = await begin(probe)
-    const sleeping = transaction.attempt((db) => query(db, 'select pg_sleep(60)'))
+    const failed = assert.rejects(transaction.attempt((db) => query(db, 'select pg_sleep(60)')))
     await eventually('the end of a session', async () => {
       const ended = await ask(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -140,7 +140,7 @@ describe('a PostgreSQL store whose server', () => {
       )
       return ended.length > 0
     })
-    await assert.rejects(sleeping)
+    await failed
     await rejection(Promise.reject(transaction.broken), 'POLLUX_STORE_UNREACHABLE')
     await transaction.rollback()
     await probe.load('k')
