@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Duration } from '../../../src/duration.ts'
+import type { Duration } from '../../../src/duration.ts'
 import { type RunOptions, type Runtime, run, type Service } from '../../../src/index.ts'
 import { type PostgresOptions, postgres } from '../../../src/postgres/index.ts'
 import { eventually, within } from '../../../src/testing/index.ts'
@@ -9,7 +9,7 @@ import { once, partitions } from '../../guarantees/inputs.ts'
 import { oncePerEvent } from '../../guarantees/rules.ts'
 import { type ServiceNames, serviceOf } from '../../guarantees/services.ts'
 import { Witness } from '../../guarantees/witness.ts'
-import { brokers, connection, keepingLogger } from '../../kafka/support.ts'
+import { brokers, connection, keepingLogger, makeTopic } from '../../kafka/support.ts'
 import { address, ask, freshName } from '../../postgres/server.ts'
 import { DatabaseProxy } from './database-proxy.ts'
 
@@ -67,6 +67,10 @@ export class OutageScene {
     for (const kind of ['tables', 'sequences'])
       await ask(`grant all on all ${kind} in schema ${scene.name} to ${scene.role}`)
     await scene.proxy.open()
+    await scene.broker.connect()
+    const { input, output } = scene.names
+    // A topic that was made is not known everywhere at once.
+    for (const name of [input, output]) await makeTopic(scene.broker, name, partitions)
     await scene.witness.open(partitions)
     return scene
   }
@@ -105,7 +109,7 @@ export class OutageScene {
           }),
           schema: this.name,
           migrate: false,
-          connectTimeout: '300ms',
+          connectTimeout: '1s',
           statementTimeout: '1s',
           lockTimeout: '200ms',
           ...store,
