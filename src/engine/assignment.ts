@@ -94,9 +94,11 @@ export class Assignment implements GroupListener {
     for (const partition of again) this.#restarting.add(partition)
     const ledger = (await this.#hooks.acquire?.(again)) ?? []
     const next = again.flatMap((old, index) => {
-      const { topic, partition, committed, durable } = old
-      const assigned = { topic, partition, committed, start: durable }
-      return this.#restarting.has(old) ? [{ old, assigned, row: ledger[index] }] : []
+      const { topic, partition, committed } = old
+      const row = ledger[index]
+      // A ledger that knows of no work, though there was some, has lost it: all of ours is done again.
+      const assigned = { topic, partition, committed, start: row ? old.start : old.durable }
+      return this.#restarting.has(old) ? [{ old, assigned, row }] : []
     })
     await seek(
       next.map(({ assigned: { topic, partition, start }, row }) => {

@@ -11,7 +11,10 @@ export interface ServiceCounts {
   recovered: number
   /** Messages that were handled again, as somebody else had changed their key's state meanwhile. */
   repeated: number
-  /** Partitions that started anew from the ledger: a newer owner was there, or the answer to a commit was lost. */
+  /**
+   * Partitions that started anew from the ledger: a newer owner was there, the answer to a commit was lost, or the store
+   * has lost commits.
+   */
   restarts: number
 }
 

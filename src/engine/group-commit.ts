@@ -48,6 +48,7 @@ export class GroupCommit {
   readonly #parts: GroupCommitParts
   #finished: Work[] = []
   #isCommitting = false
+  #alone: Promise<void> | undefined
 
   constructor(parts: GroupCommitParts) {
     this.#parts = parts
@@ -66,11 +67,27 @@ export class GroupCommit {
       while (this.#finished.length > 0) {
         const waiting = room()
         if (waiting !== undefined) await waiting
-        await this.#commitUnit(this.#next())
+        await this.alone(() => this.#commitUnit(this.#next()))
       }
       this.#isCommitting = false
     } catch (error) {
       commits.broken(error)
+    }
+  }
+
+  /**
+   * Does this while no unit is on its way, and lets none begin before it is over: what is said of partitions meanwhile
+   * stays true, and they do not start anew twice at once.
+   */
+  async alone<T>(action: () => Promise<T>): Promise<T> {
+    while (this.#alone !== undefined) await this.#alone
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#alone = promise
+    try {
+      return await action()
+    } finally {
+      this.#alone = undefined
+      resolve()
     }
   }
 
@@ -121,10 +138,12 @@ export class GroupCommit {
     works: readonly Work[],
     commit: (unit: Unit) => Promise<CommitResult>,
   ): Promise<void> {
-    const built = this.#build(works)
-    const result = await commit(built.unit)
-    if (result.outcome === 'committed') return this.#advance(built, result.versions)
-    await this.#giveUp(built, result.outcome === 'fenced')
+    await this.alone(async () => {
+      const built = this.#build(works)
+      const result = await commit(built.unit)
+      if (result.outcome === 'committed') return this.#advance(built, result.versions)
+      await this.#giveUp(built, result.outcome === 'fenced')
+    })
   }
 
   #build(works: readonly Work[]): BuiltUnit {

@@ -176,6 +176,8 @@ export class Partition {
   readonly identity: string
   /** The store's fence; undefined without a store. */
   readonly epoch: number | undefined
+  /** Where this owner's work began. */
+  readonly start: number
   /** The number of the last unit that changed its row in the ledger. */
   unit: number
   /** The broker has refused a stored output for good: those behind it must not overtake it. */
@@ -225,6 +227,7 @@ export class Partition {
     this.partition = partition
     this.definition = definition
     this.tracker = new OffsetTracker(start, ledger?.settled)
+    this.start = start
     this.done = start
     this.committed = committed
     this.identity = `${definition.name}~${topicId.slice(0, 8)}/${partition}`

@@ -32,6 +32,8 @@ export interface PatienceParts {
   readonly logger: Logger
   readonly signal: AbortSignal
   readonly waits: Waits
+  /** Told when what has failed works again. */
+  recovered(): void
 }
 
 /**
@@ -59,7 +61,7 @@ export async function withPatience<T>(
 }
 
 async function repeat<T>(
-  { clock, logger, signal }: PatienceParts,
+  { clock, logger, signal, recovered }: PatienceParts,
   what: string,
   action: () => Promise<T>,
 ): Promise<T> {
@@ -68,6 +70,7 @@ async function repeat<T>(
     try {
       const result = await action()
       logger.info({ attempts: attempt + 2 }, `${what}: works again`)
+      recovered()
       return result
     } catch (error) {
       if (!isPassing(error) || signal.aborted) throw error

@@ -21,7 +21,7 @@ import { checkWindow } from './window-check.ts'
 
 // A unit on its way, the next one gathering, and two on their way to the broker. More than that lies about in memory,
 // and is better left to the client, which has it outside the reach of the garbage collector.
-const storedInWork = 4_000
+const storedInWork = 2_000
 
 /** What a service needs from its surroundings. */
 export interface ServiceParts {
@@ -64,6 +64,7 @@ export class ServiceRun implements Ends {
       ...parts,
       logger: this.#logger,
       ends: this,
+      partitions: () => this.#assignment.all,
       startedAll: () => this.#fetcher?.startedAll(),
       patiently: (what, action) => this.#patiently(what, action),
       stopping: this.#drain.stopping,
@@ -305,8 +306,10 @@ export class ServiceRun implements Ends {
   async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
     const { clock, waits } = this.#parts
     const signal = this.#drain.stopping
+    const recovered = (): void => this.#stages.recovered()
+    const parts = { clock, logger: this.#logger, signal, waits, recovered }
     try {
-      return await withPatience({ clock, logger: this.#logger, signal, waits }, what, action)
+      return await withPatience(parts, what, action)
     } catch (error) {
       this.#hasLeftStore ||= signal.aborted && PolluxError.is(error, 'POLLUX_STORE_UNREACHABLE')
       throw error

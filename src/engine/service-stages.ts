@@ -21,6 +21,7 @@ import type { ServiceCounts } from './counts.ts'
 import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
+import { LedgerWatch } from './ledger-watch.ts'
 import { Loader, type LoaderParts } from './loader.ts'
 import type { Outbox } from './outbox.ts'
 import { encodeOutputs } from './outputs.ts'
@@ -53,6 +54,8 @@ export interface ServiceStagesParts {
   readonly waits: Waits
   readonly counts: ServiceCounts
   readonly ends: Ends
+  /** Those that are ours now. */
+  partitions(): readonly Partition[]
   startedAll(): void
   /** Repeats what the store cannot do now. */
   patiently<T>(what: string, action: () => Promise<T>): Promise<T>
@@ -74,6 +77,7 @@ export class ServiceStages {
   readonly #cells = new StateCells()
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
+  readonly #watch: LedgerWatch | undefined
   #turn = 0
   #housekeeping: Housekeeping | undefined
   #transactional: TransactionalProducer | undefined
@@ -93,6 +97,7 @@ export class ServiceStages {
     const stages = this.#storeStages(store)
     this.#pipeline = stages
     this.outbox = stages.outbox
+    this.#watch = this.#makeWatch(store, stages)
     this.#loader = this.#makeLoader(store)
     this.#admission = new Admission({
       lanes: this.lanes,
@@ -123,10 +128,17 @@ export class ServiceStages {
       sweep: (partitions) => this.#sweep(store, partitions),
     })
     this.#housekeeping.start()
+    this.#watch?.start()
+  }
+
+  /** The store works again after trouble, and may be another one now. */
+  recovered(): void {
+    this.#watch?.look()
   }
 
   async close(): Promise<void> {
     this.#housekeeping?.stop()
+    this.#watch?.stop()
     this.outbox?.stop()
     await this.#transactional?.close()
   }
@@ -238,7 +250,8 @@ export class ServiceStages {
 
   #slices(store: Store, { groupCommit, outbox }: StoreStages, admission: Admission): Slices {
     const { ends, clock, logger, waits, patiently, stopping } = this.#parts
-    const setbacks = new Setbacks({ clock, logger, waits, signal: stopping })
+    const recovered = (): void => this.recovered()
+    const setbacks = new Setbacks({ clock, logger, waits, signal: stopping, recovered })
     return new Slices({
       attempts: this.#attempts,
       lanes: this.lanes,
@@ -255,11 +268,25 @@ export class ServiceStages {
         if (PolluxError.is(cause, 'POLLUX_STORE_UNREACHABLE')) await setbacks.again(cause)
         else logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
         const partitions = new Set(works.map(({ partition }) => partition))
-        const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
-        // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
-        if (stopping.aborted) for (const partition of left) partition.close()
-        else if (left.length > 0) await ends.startAnew(left)
+        await groupCommit.alone(async () => {
+          const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
+          // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
+          if (stopping.aborted) for (const partition of left) partition.close()
+          else if (left.length > 0) await ends.startAnew(left)
+        })
       },
+    })
+  }
+
+  #makeWatch(store: Store, { groupCommit }: StoreStages): LedgerWatch {
+    const { service, ends, clock, partitions } = this.#parts
+    return new LedgerWatch({
+      partitions,
+      holds: (rows) => store.holds(service.name, rows),
+      groupCommit,
+      overtaken: (lost) => ends.overtaken(lost, true),
+      broken: (error) => ends.broken(error),
+      clock,
     })
   }
 

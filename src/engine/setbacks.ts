@@ -45,6 +45,7 @@ export class Setbacks {
       'a transaction was taken back: it works again',
     )
     this.#count = 0
+    this.#parts.recovered()
   }
 
   /** It is over, one way or the other: with nothing left to do, nobody waits. */
