@@ -84,12 +84,12 @@ function endHoldersSql(schema: string): string {
 function ledgerSql(schema: string): string {
   return `select given.place, given.topic, given.partition,
       ledger.topic_id, ledger.unit, ledger.next, ledger.settled::text as settled,
-      stored.unit as stored_unit, stored.outputs
+      stored.unit as stored_unit, stored.records, stored.outputs
     from unnest($2::text[], $3::int4[]) with ordinality as given (topic, partition, place)
     join ${schema}.pollux_ledger as ledger
       on ledger.service = $1 and ledger.topic = given.topic and ledger.partition = given.partition
     left join lateral (
-      select outbox.unit, outbox.outputs from ${schema}.pollux_outbox as outbox
+      select outbox.unit, outbox.records, outbox.outputs from ${schema}.pollux_outbox as outbox
       where outbox.service = $1 and outbox.topic = given.topic
         and outbox.partition = given.partition and outbox.unit > ledger.acknowledged
     ) as stored on true
@@ -123,9 +123,9 @@ function ledgerRow(
     settled: readRanges(row['settled']),
     unpublished: found
       .filter(({ stored_unit }) => stored_unit !== null)
-      .map(({ stored_unit, outputs }) => ({
+      .map(({ stored_unit, records, outputs }) => ({
         unit: readInteger(stored_unit),
-        records: decodeOutputs(readBytes(outputs)),
+        records: decodeOutputs(readBytes(outputs), readInteger(records)),
       })),
   }
 }

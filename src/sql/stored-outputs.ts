@@ -36,10 +36,15 @@ export function encodeOutputs(records: readonly OutgoingRecord[]): Buffer {
   return bytes
 }
 
-/** The records share the memory of `bytes`. @throws POLLUX_STORE_FAILED for damaged bytes. */
-export function decodeOutputs(bytes: Buffer): OutgoingRecord[] {
+/**
+ * So many records, which share the memory of `bytes`.
+ * @throws POLLUX_STORE_FAILED for damaged bytes.
+ */
+export function decodeOutputs(bytes: Buffer, count: number): OutgoingRecord[] {
   try {
-    return decoded(bytes)
+    const records = decoded(bytes)
+    if (records.length === count) return records
+    throw new RangeError(`There are ${records.length} records, not ${count}.`)
   } catch (cause: unknown) {
     throw new PolluxError('POLLUX_STORE_FAILED', 'Outputs that were stored cannot be read.', {
       expected: 'bytes that this version of Pollux has written',

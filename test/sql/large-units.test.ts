@@ -1,0 +1,4 @@
+import { largeUnitTests } from './large-unit-tests.ts'
+import { pgliteDatabase } from './test-database.ts'
+
+largeUnitTests('PGlite', pgliteDatabase)
