@@ -300,7 +300,13 @@ export class ServiceRun implements Ends {
     // What was acknowledged need not be published again.
     await this.#stages.outbox?.settle(partitions)
     const isStopping = (): boolean => this.#fetcher?.isClosed !== false
-    await startAnew(partitions, { isFenced, isStopping }, this.#assignment, this.#member)
+    try {
+      await startAnew(partitions, { isFenced, isStopping }, this.#assignment, this.#member)
+    } catch (error) {
+      // A stop does not wait for it, and may have closed what it needs: their next owner takes them over.
+      if (!isStopping()) throw error
+      this.#logger.debug({ error: errorText(error) }, 'stopping while partitions start anew')
+    }
   }
 
   async #patiently<T>(what: string, action: () => Promise<T>): Promise<T> {
