@@ -51,7 +51,7 @@ export class SqlStore implements MigratableStore {
   #opening: Promise<SqlConnection> | undefined
   #connection: SqlConnection | undefined
   #closing: Promise<void> | undefined
-  readonly transactions = {
+  readonly transactions: NonNullable<MigratableStore['transactions']> = {
     capability: postgresTransaction.name,
     begin: (): Promise<StoreTransaction> =>
       this.#use((connection) =>
@@ -165,7 +165,11 @@ export class SqlStore implements MigratableStore {
     return next !== null
   }
 
-  migrate({ dryRun = false } = {}): Promise<readonly MigrationStep[]> {
+  migrate({
+    dryRun = false,
+  }: {
+    readonly dryRun?: boolean
+  } = {}): Promise<readonly MigrationStep[]> {
     return this.#useUnopened((connection) =>
       dryRun ? pendingSteps(connection, this.#target) : migrate(connection, this.#target),
     )
