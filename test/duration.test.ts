@@ -34,8 +34,6 @@ test('everything else is refused, with what was found', () => {
 })
 
 test('a duration is written with the unit that needs no fraction', () => {
-  const written = [0, 15, 1_000, 1_500, 90_000, 300_000, 7_200_000, 604_800_000].map(
-    durationText,
-  )
+  const written = [0, 15, 1_000, 1_500, 90_000, 300_000, 7_200_000, 604_800_000].map(durationText)
   assert.deepEqual(written, ['0ms', '15ms', '1s', '1500ms', '90s', '5m', '2h', '7d'])
 })
