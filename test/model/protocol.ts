@@ -10,7 +10,7 @@ export interface Protocol {
 
   /** R1. What a unit's ledger rows must show for the unit to be committed, and when that is looked at. */
   readonly fence: 'at commit' | 'locked at begin' | 'read at begin' | 'none'
-  /** Where a new epoch comes from: a fail-over may set the row back, and not a clock. */
+  /** R2. Where a new epoch comes from: a fail-over may set the row back, and not a clock. */
   readonly epochs: 'counted in the row' | 'never twice'
   /** R1. The ledger also holds what was settled above `next`. */
   readonly keepsRanges: boolean
@@ -59,7 +59,7 @@ export interface Protocol {
   readonly duplicates: 'skip' | 'emit unsettled' | 'emit always'
   /** R13. When stored outputs are deleted, and which. */
   readonly settles: 'range when acknowledged' | 'each when acknowledged' | 'range when sent'
-  /** The store takes the word that outputs are acknowledged only from the owner with the ledger's epoch. */
+  /** R2. The store takes the word that outputs are acknowledged only from the owner with the ledger's epoch. */
   readonly fencesSettling: boolean
   /** How far a message has to be for the group's offset to pass it. */
   readonly offsetAfter: 'handling' | 'commit' | 'acknowledgement' | 'settling'
@@ -77,7 +77,7 @@ export const protocol: Protocol = {
   idempotency: 'event id',
   hasState: true,
   fence: 'at commit',
-  epochs: 'counted in the row',
+  epochs: 'never twice',
   keepsRanges: true,
   knowsPositions: true,
   hasUnitNumber: true,
@@ -99,7 +99,7 @@ export const protocol: Protocol = {
   recovers: true,
   duplicates: 'skip',
   settles: 'range when acknowledged',
-  fencesSettling: false,
+  fencesSettling: true,
   offsetAfter: 'acknowledgement',
   unit: 'first finished',
   bisect: 'as finished',
@@ -128,6 +128,7 @@ export const keyedStore = {
   recovers: false,
   duplicates: 'emit unsettled',
   settles: 'each when acknowledged',
+  fencesSettling: false,
   offsetAfter: 'settling',
   unit: 'one message',
 } as const satisfies Partial<Protocol>

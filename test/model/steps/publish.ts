@@ -93,7 +93,8 @@ export function offerSettling(
   if (last === undefined) return
   const { epoch } = at(state.store.ledger, partition)
   if (model.protocol.fencesSettling && epoch !== view.epoch) {
-    offers.step(`${name} is fenced when it tells what is acknowledged`, (draft) =>
+    // It is not told so, and need not be: the next look at its rows tells it.
+    offers.step(`${name} tells the store in vain, and finds another ledger row`, (draft) =>
       startAnew(model, draft, index, [partition], { mustProve: true }),
     )
     return
