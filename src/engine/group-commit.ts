@@ -58,7 +58,8 @@ export class GroupCommit {
     this.#finished.push(work)
     if (this.#isCommitting) return
     this.#isCommitting = true
-    void this.#commitAll()
+    // What finishes in the same turn shares the first unit.
+    queueMicrotask(() => void this.#commitAll())
   }
 
   async #commitAll(): Promise<void> {
