@@ -153,4 +153,27 @@ export function failOverCases(name: string, setup: FailOverSetup): void {
     assert.equal(await scene.state(), 'abc')
     assert.deepEqual(scene.handled, ['a', 'b', 'b', 'c'])
   })
+
+  test(`R13: an owner whose acknowledgement came to nothing, as somebody has taken its partition and let it go, finds out at rest; ${name}`, async () => {
+    await using scene = new Scene('fail-over-late', setup)
+    const runtime = await scene.start()
+    const gate = Promise.withResolvers<void>()
+    scene.gate = gate.promise
+    await scene.cluster.send(input.message({ key: 'k', value: 'a' }))
+    await scene.cluster.until('a is stored', async () => (await scene.state()) === 'a')
+    await scene.acquire()
+    gate.resolve()
+    await scene.cluster.until('the store has nothing left', async () => {
+      return (await scene.store.unpublished(scene.service.name, -1_000)).length === 0
+    })
+    await scene.work('b')
+    assert.deepEqual(scene.handled, ['a', 'b'])
+    const outputs = await scene.outputs()
+    assert.deepEqual(
+      outputs.map(([, value]) => value),
+      ['a', 'a', 'ab'],
+    )
+    assert.equal(outputs[0]?.[0], outputs[1]?.[0], 'under the same id')
+    assert.equal(runtime.counts[0]?.restarts, 1)
+  })
 }
