@@ -71,8 +71,10 @@ export class Database {
 
   /** The events whose outputs are stored and not known as acknowledged. */
   readonly stored = async (): Promise<ReadonlySet<string>> => {
-    const rows = await ask(`select outputs from "${this.#name}".pollux_outbox`)
-    const records = rows.flatMap(({ outputs }) => decodeOutputs(outputs as Buffer))
+    const rows = await ask(`select records, outputs from "${this.#name}".pollux_outbox`)
+    const records = rows.flatMap(({ records: count, outputs }) =>
+      decodeOutputs(outputs as Buffer, Number(count)),
+    )
     return new Set(records.map(({ value }) => `${value}`))
   }
 

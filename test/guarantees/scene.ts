@@ -45,7 +45,7 @@ export class Scene {
   readonly #mechanism: Mechanism
   readonly #inputsOf: InputsOf
   #next = 0
-  #started = 0
+  readonly #processes: CrashProcess[] = []
 
   private constructor(place: Place, { mechanism, rules, inputsOf = once }: SceneOptions) {
     this.#place = place
@@ -81,14 +81,15 @@ export class Scene {
 
   /** Starts a process of a member. */
   start(member: string, crash?: Crash, changes: Partial<MemberSettings> = {}): CrashProcess {
-    this.#started += 1
     const settings: MemberSettings = {
-      ...this.#settings(`${member}${this.#started}`),
+      ...this.#settings(`${member}${this.#processes.length + 1}`),
       broker: this.#place.brokerFor(member),
       store: this.store,
       ...changes,
     }
-    return new CrashProcess(script, { args: [JSON.stringify(settings)], crash })
+    const process = new CrashProcess(script, { args: [JSON.stringify(settings)], crash })
+    this.#processes.push(process)
+    return process
   }
 
   /** Writes so much that each member gets to all points. */
@@ -112,12 +113,18 @@ export class Scene {
       rounds,
       seed,
       feed: () => this.feed(),
-      check: () => this.witness.check(),
+      check: () => this.#check(),
     })
     const least = Math.floor(rounds / (points.length + 1))
     for (const point of points)
       assert.ok((deaths.get(point) ?? 0) >= least, `died ${deaths.get(point)} times at ${point}`)
     await this.finish(members)
+  }
+
+  async #check(): Promise<void> {
+    for (const { errors } of this.#processes)
+      assert.doesNotMatch(errors, /"level":50/, 'no process has reported a failure')
+    await this.witness.check()
   }
 
   /** The members run in peace until all is settled, and all is as it should be. */

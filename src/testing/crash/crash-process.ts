@@ -84,6 +84,11 @@ export class CrashProcess {
     return this.#process.exitCode !== null || this.#process.signalCode !== null
   }
 
+  /** Null while it runs, and when a signal killed it. */
+  get exitCode(): number | null {
+    return this.#process.exitCode
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#process.kill(name)
   }
@@ -113,7 +118,7 @@ export class CrashProcess {
       this.#process.kill('SIGKILL')
       await this.#ended
     }
-    return this.#process.exitCode
+    return this.exitCode
   }
 
   async kill(): Promise<void> {

@@ -31,17 +31,20 @@ export async function crashAgainAndAgain(plan: CrashRounds): Promise<Deaths> {
   const { rounds = 3 * (points.length + 1) } = plan
   const deaths = new Map<CrashPoint | 'any moment', number>()
   const left = deathsOf(points, rounds, seed)
+  const failures: unknown[] = []
   let misses = 0
   const killOne = async (start: CrashRounds['members'][number]): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const hasHit = await die(start, next, plan)
-      if (hasHit) deaths.set(next.at, (deaths.get(next.at) ?? 0) + 1)
-      else left.push({ ...next, count: 1 })
-      misses += hasHit ? 0 : 1
+      if (hasHit) {
+        deaths.set(next.at, (deaths.get(next.at) ?? 0) + 1)
+        continue
+      }
+      misses += 1
       if (misses > rounds) throw new Error(`Too many did not get to their point: ${next.at}`)
+      if (failures.length === 0) left.push({ ...next, count: 1 })
     }
   }
-  const failures: unknown[] = []
   const failed = (error: unknown): void => {
     failures.push(error)
     // The others go no further, and are waited for: nothing of them is left when this ends.
@@ -97,8 +100,8 @@ async function die(
   } finally {
     await process.kill()
   }
-  if (/"level":50/.test(process.errors))
-    throw new Error(`A failure was reported before the death:\n${process.errors}`)
+  if (process.exitCode !== null)
+    throw new Error(`It ended by itself, with ${process.exitCode}:\n${process.errors}`)
   await check()
   return at === 'any moment' || process.crashedAt === at
 }
