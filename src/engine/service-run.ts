@@ -283,7 +283,7 @@ export class ServiceRun implements Ends {
   async overtaken(partitions: readonly Partition[], isFenced: boolean): Promise<void> {
     this.#logger.warn(
       { partitions: partitions.map(String), isFenced },
-      'state was changed by another owner, starting anew',
+      'the store has something else than this owner knows, starting anew',
     )
     await this.startAnew(partitions, isFenced)
   }
