@@ -32,7 +32,7 @@ export class Admission {
       return 'wait'
     }
     if (effects.isApplied) return 'skip'
-    if (effects.mark === undefined || effects.claim !== undefined) return 'handle'
+    if (effects.mark === undefined) return 'handle'
     const claim = this.#claims.take(work, effects.mark)
     if (claim === 'wait') {
       this.#lanes.hold(work)
@@ -47,13 +47,25 @@ export class Admission {
     return 'handle'
   }
 
+  /**
+   * Ends the claim of a message that is to be handled again: it waits for its turn now, and a copy that waits for it may
+   * be before it in its lane.
+   */
+  unclaim(work: Work): void {
+    this.#release(work, work.effects?.isApplied === true)
+  }
+
   /** Ends what a started message holds: its effects are durable, or it was dropped. */
   leave(work: Work, isCommitted: boolean): void {
-    const { effects } = work
-    if (effects === undefined) return
-    if (effects.mark !== undefined && effects.claim !== undefined)
-      this.#claims.release(work, effects.mark, effects.claim, isCommitted)
-    effects.claim = undefined
+    if (work.effects === undefined) return
+    this.#release(work, isCommitted)
     this.#loader.giveBack(work)
+  }
+
+  #release(work: Work, isCommitted: boolean): void {
+    const { mark, claim } = work.effects ?? {}
+    if (work.effects === undefined || mark === undefined || claim === undefined) return
+    work.effects.claim = undefined
+    this.#claims.release(work, mark, claim, isCommitted)
   }
 }

@@ -186,6 +186,8 @@ export class ServiceStages {
       if (work.effects !== undefined) work.effects.change = undefined
       this.lanes.again(work)
     }
+    // Only once all are back, as it lets copies start.
+    for (const work of works) this.#admission?.unclaim(work)
     this.starter.dispatch()
   }
 

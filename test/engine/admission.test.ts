@@ -59,15 +59,23 @@ class Scene {
     await eventually('they are loaded', () => this.#loads > loads)
   }
 
-  /** Starts what may start. */
+  /** Starts what may start, and passes over what has had its effect. */
   start(): Work[] {
     const started: Work[] = []
     for (let work = this.lanes.next(); work !== undefined; work = this.lanes.next()) {
-      if (this.admission.admit(work) !== 'handle') continue
+      const admitted = this.admission.admit(work)
+      if (admitted === 'skip') this.end(work, true)
+      if (admitted !== 'handle') continue
       this.lanes.enter(work)
       started.push(work)
     }
     return started
+  }
+
+  /** The handler has ended in vain: its state was changed by somebody else. */
+  again(work: Work): void {
+    this.lanes.again(work)
+    this.admission.unclaim(work)
   }
 
   /** The handler has ended and the effect is durable, or it was dropped. */
@@ -131,4 +139,23 @@ test('a message whose state was built on dropped work is held until that is read
   assert.deepEqual(scene.start(), [])
   scene.end(second, true)
   assert.equal(await next(), third)
+})
+
+test('R7: a message that is handled again and a copy of its event in its own key do not wait for each other', async () => {
+  for (const isCopyEarlier of [true, false]) {
+    const [left, right] = [partitionOf(0), partitionOf(1)]
+    const scene = new Scene(left, right)
+    const original = event(left, isCopyEarlier ? 1 : 0, 'a', 'e1')
+    const copy = event(right, isCopyEarlier ? 0 : 1, 'a', 'e1')
+    await scene.fetch(original, copy)
+    assert.deepEqual(scene.start(), [original])
+    scene.lanes.leave(original)
+    assert.deepEqual(scene.start(), [], 'the copy waits for what becomes of it')
+    scene.again(original)
+    const [first, second] = isCopyEarlier ? [copy, original] : [original, copy]
+    assert.deepEqual(scene.start(), [first], 'the one that was fetched first')
+    scene.end(first, true)
+    assert.deepEqual(scene.start(), [], 'the other has no effect any more')
+    assert.equal(second.effects?.isApplied, true)
+  }
 })
