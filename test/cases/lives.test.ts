@@ -4,7 +4,12 @@ import { checkWorld } from './lives/checks.ts'
 import { type Plan, type PlannedLife, plans } from './lives/plan.ts'
 import { World } from './lives/world.ts'
 
-const inPeace: PlannedLife = { deaths: [undefined], failing: undefined, isRefused: false }
+/** Two processes, to which nothing happens. */
+const inPeace: PlannedLife = {
+  deaths: [undefined, undefined],
+  failing: undefined,
+  isRefused: false,
+}
 
 async function check(plan: Plan): Promise<void> {
   const world = new World(plan)

@@ -11,12 +11,26 @@ interface Output {
 /** Everything that can be seen from outside once all lives are over. */
 export async function checkWorld(world: World): Promise<void> {
   assert.deepEqual(world.problems, [])
+  if (world.plan.keeps === 'nothing') return checkOutputsAlone(world, await outputsOf(world))
   checkLedger(world)
   const effects = effectsOf(world)
   if (world.plan.by === 'version') checkVersions(world, effects)
   else checkOnce(world, effects)
   for (const places of effects.values()) checkOrder(places, 'effects')
   await checkOutputs(world, [...effects.values()].flat())
+}
+
+/** Outputs and positions are one: each record has one output, and there is no other. */
+function checkOutputsAlone(world: World, outputs: readonly Output[]): void {
+  assert.deepEqual(
+    outputs.map(({ place }) => place).toSorted(),
+    world.placed.map(({ place }) => place).toSorted(),
+  )
+  for (const own of Map.groupBy(outputs, ({ place }) => keyOf(world, place)).values())
+    checkOrder(
+      own.map(({ place }) => place),
+      'outputs',
+    )
 }
 
 /** The places of the records that had an effect, in the order of their effects, by what keeps them. */

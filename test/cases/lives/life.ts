@@ -1,4 +1,9 @@
-import type { Broker, GroupListener, GroupMember } from '../../../src/ports/broker.ts'
+import type {
+  Broker,
+  GroupListener,
+  GroupMember,
+  TransactionalProducer,
+} from '../../../src/ports/broker.ts'
 import type { Store, StoreTransaction } from '../../../src/ports/store.ts'
 import { storeOver } from '../../../src/testing/store-over.ts'
 
@@ -66,6 +71,8 @@ export class Life {
 /** The broker as that process sees it. `other` outlives it, for its late records. */
 export function mortalBroker(broker: Broker, other: Broker, life: Life): Broker {
   void life.death.then(() => broker.close()).catch(() => {})
+  /** The broker's own members, by those that stand for them: its transactions know no others. */
+  const members = new WeakMap<GroupMember, GroupMember>()
   return {
     name: broker.name,
     admin: broker.admin,
@@ -80,10 +87,30 @@ export function mortalBroker(broker: Broker, other: Broker, life: Life): Broker 
         close: () => producer.close(),
       }
     },
+    async transactionalProducer(id) {
+      const producer = await other.transactionalProducer?.(id)
+      if (producer === undefined) throw new Error('this broker has no transactions')
+      return mortalTransactions(producer, members, life)
+    },
     async join(subscription, listener) {
       const member = await broker.join(subscription, mortalListener(listener, life))
-      return mortalMember(member, life)
+      const mortal = mortalMember(member, life)
+      members.set(mortal, member)
+      return mortal
     },
+  }
+}
+
+function mortalTransactions(
+  producer: TransactionalProducer,
+  members: WeakMap<GroupMember, GroupMember>,
+  life: Life,
+): TransactionalProducer {
+  return {
+    check: (record) => producer.check(record),
+    close: () => producer.close(),
+    transact: (records, positions, member) =>
+      life.pass(() => producer.transact(records, positions, members.get(member) ?? member)),
   }
 }
 

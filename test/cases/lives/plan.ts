@@ -29,8 +29,9 @@ export interface PlannedLife {
 export interface Plan {
   readonly seed: number
   readonly by: 'offset' | 'event-id' | 'version'
-  readonly keeps: 'state' | 'table'
-  readonly publish: 'outbox' | 'direct'
+  /** Nothing: then the outputs are all the effect there is, in the broker's transactions. */
+  readonly keeps: 'state' | 'table' | 'nothing'
+  readonly publish: 'outbox' | 'direct' | 'transaction'
   readonly concurrency: number
   readonly buffer: number
   readonly events: readonly PlannedEvent[]
@@ -53,23 +54,32 @@ const lives: fc.Arbitrary<PlannedLife> = fc.record({
     minLength: 1,
     maxLength: 2,
   }),
-  failing: fc.option(fc.nat(19), { nil: undefined, freq: 2 }),
+  failing: fc.option(fc.nat(11), { nil: undefined, freq: 2 }),
   isRefused: fc.boolean(),
 })
+
+/** What goes with what is kept. */
+const possible: Readonly<Record<Plan['keeps'], Partial<Plan>>> = {
+  state: {},
+  // What handlers write themselves is stored with their outputs or not at all.
+  table: { publish: 'outbox' },
+  nothing: { publish: 'transaction', by: 'offset' },
+}
 
 export const plans: fc.Arbitrary<Plan> = fc
   .record({
     seed: fc.integer({ min: 0, max: 2 ** 31 }),
     by: fc.constantFrom('offset' as const, 'event-id' as const, 'version' as const),
-    keeps: fc.constantFrom('state' as const, 'table' as const),
+    keeps: fc.constantFrom('state' as const, 'table' as const, 'nothing' as const),
     publish: fc.constantFrom('outbox' as const, 'outbox' as const, 'direct' as const),
     concurrency: fc.constantFrom(1, 2, 8, 64),
     buffer: fc.constantFrom(1, 4, 10_000),
-    events: fc.array(events, { minLength: 1, maxLength: 20 }),
+    // Few of them: then there are many copies.
+    events: fc.array(events, { minLength: 1, maxLength: 12 }),
     records: fc.array(
       fc.record({
-        event: fc.nat(19),
-        partition: fc.option(fc.nat(2), { nil: undefined, freq: 2 }),
+        event: fc.nat(11),
+        partition: fc.option(fc.nat(2), { nil: undefined, freq: 3 }),
       }),
       { minLength: 1, maxLength: 50 },
     ),
@@ -79,8 +89,7 @@ export const plans: fc.Arbitrary<Plan> = fc
   })
   .map((plan) => ({
     ...plan,
-    // What handlers write themselves is stored with their outputs or not at all.
-    publish: plan.keeps === 'table' ? ('outbox' as const) : plan.publish,
+    ...possible[plan.keeps],
     records: plan.records.map((record) => ({
       ...record,
       event: record.event % plan.events.length,

@@ -168,16 +168,11 @@ export class World {
 
   #service(planned: PlannedLife, life: Life, pump: Pump): Service {
     const { by, keeps, publish, concurrency } = this.plan
-    const definition = {
-      inputs: [input, other],
-      outputs: [output],
-      publish,
-      concurrency,
-      idempotency:
-        by === 'version'
-          ? { by, of: (message: { value: z.infer<typeof Event> }) => message.value.version }
-          : { by },
-    } as const
+    const definition = { inputs: [input, other], outputs: [output], publish, concurrency } as const
+    const idempotency =
+      by === 'version'
+        ? { by, of: (message: { value: z.infer<typeof Event> }) => message.value.version }
+        : { by }
     const handle = async (message: Handled, kept: Kept) => {
       const wait = async (): Promise<void> => {
         if (this.chance() * 100 >= this.plan.sync) await pump.turn()
@@ -195,6 +190,7 @@ export class World {
     if (keeps === 'state') {
       return defineService('living', {
         ...definition,
+        idempotency,
         state: json(z.array(z.string())),
         handle: (message, { state }) =>
           handle(message, {
@@ -203,8 +199,15 @@ export class World {
           }),
       })
     }
+    if (keeps === 'nothing') {
+      return defineService('living', {
+        ...definition,
+        handle: (message) => handle(message, { read: async () => [], write: async () => {} }),
+      })
+    }
     return defineService('living', {
       ...definition,
+      idempotency,
       uses: { db: memoryTable },
       handle: (message, { db }) => handle(message, this.#rowOf(message, db)),
     })
@@ -240,6 +243,7 @@ export class World {
   }
 
   #checkCommit(positions: readonly Position[]): void {
+    if (this.plan.keeps === 'nothing') return
     for (const { topic: name, partition, offset } of positions) {
       const row = this.data.ledger.get(JSON.stringify(['living', name, partition]))
       if (offset > (row?.next ?? 0))
