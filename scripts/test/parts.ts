@@ -18,7 +18,7 @@ export const parts: readonly Part[] = [
   { name: 'structure', files: ['structure/*.test.ts'], needs: [] },
   {
     name: 'unit',
-    files: ['*.test.ts', '{codecs,engine,sql,testing,scripts}/**/*.test.ts'],
+    files: ['*.test.ts', '{codecs,engine,testing,scripts}/**/*.test.ts'],
     needs: [],
     concurrency: 2,
   },
@@ -27,6 +27,7 @@ export const parts: readonly Part[] = [
   { name: 'contract: memory', files: ['contract/*-memory.test.ts'], needs: [] },
   { name: 'contract: sqlite', files: ['contract/*-sqlite.test.ts'], needs: [] },
   { name: 'contract: pglite', files: ['contract/*-pglite.test.ts'], needs: [], minutes: 10 },
+  { name: 'sql', files: ['sql/*.test.ts'], needs: [], minutes: 10 },
   { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
   { name: 'cases', files: ['cases/**/!(kafka-*|postgres-*).test.ts'], needs: [], minutes: 10 },
