@@ -112,7 +112,7 @@ test('an unknown option lists every name of its object, and the one that was mea
   assert.throws(
     () => defineService('s', { inputs: [input], handel: handle, handle } as never),
     invalid(
-      /handel: unknown option; did you mean handle\? known are inputs, outputs, state, handle, order, /,
+      /handel: unknown option; did you mean handle\? known are inputs, outputs, state, idempotency, uses, handle, order, /,
     ),
   )
   assert.throws(
@@ -156,7 +156,7 @@ test('parts of a runtime that are none are refused before anything starts', asyn
     run(service, { ...wrong, stor: 1 } as never),
     invalid(
       /broker: expected embeddedBroker\(\) or kafka\(\{…\}\), found 5/,
-      /store: expected .*pgliteStore.* found an object without open, acquire, load, commit, close/,
+      /store: expected .*pgliteStore.* found an object without open, acquire, load, commit, acknowledge, holds, close/,
       /logger: .* without debug, warn, error/,
       /signal: expected an AbortSignal, found 'x'/,
       /signals: expected true or false/,
