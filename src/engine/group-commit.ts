@@ -25,6 +25,8 @@ const largestUnitBytes = 4 * 1024 ** 2
 
 export interface GroupCommitParts {
   readonly service: string
+  /** How many messages the store takes at once; undefined: any number. */
+  readonly largestUnit: number | undefined
   /** `Store.commit`, repeated while the store cannot be reached. */
   readonly commit: Store['commit']
   /** Outputs are stored in the unit, to be published after it. */
@@ -93,9 +95,14 @@ export class GroupCommit {
   }
 
   #next(): Work[] {
+    const most = Math.min(
+      largestUnit,
+      this.#parts.largestUnit ?? largestUnit,
+      this.#finished.length,
+    )
     let length = 0
     let bytes = 0
-    while (length < this.#finished.length && length < largestUnit && bytes < largestUnitBytes) {
+    while (length < most && bytes < largestUnitBytes) {
       if (this.#parts.storesOutputs) bytes += bytesOf(this.#finished[length]?.outputs ?? [])
       length += 1
     }

@@ -71,6 +71,8 @@ export interface StoreStages extends Pipeline {
 export interface StoreStagesParts {
   readonly service: Service
   readonly producer: BrokerProducer
+  /** See `Store`. */
+  readonly largestUnit: number | undefined
   /** `Store.commit`, repeated while the store cannot be reached. */
   readonly commit: Store['commit']
   /** `Store.load`, repeated likewise. */
@@ -82,6 +84,7 @@ export interface StoreStagesParts {
 export function publishThenStore({
   service,
   producer,
+  largestUnit,
   commit,
   load,
   ends,
@@ -89,6 +92,7 @@ export function publishThenStore({
   const hasOutputs = service.outputs.length > 0
   const groupCommit = new GroupCommit({
     service: service.name,
+    largestUnit,
     commit,
     storesOutputs: false,
     room: () => undefined,
@@ -112,7 +116,7 @@ export function publishThenStore({
 
 /** Stored first, published then by the same process at once. What a crash leaves goes out at the next start. */
 export function storeThenPublish(
-  { service, producer, commit, load, ends }: StoreStagesParts,
+  { service, producer, largestUnit, commit, load, ends }: StoreStagesParts,
   {
     clock,
     acknowledge,
@@ -140,6 +144,7 @@ export function storeThenPublish(
   })
   const groupCommit = new GroupCommit({
     service: service.name,
+    largestUnit,
     commit,
     storesOutputs: true,
     room: () => outbox.room(),

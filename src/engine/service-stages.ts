@@ -340,6 +340,7 @@ export class ServiceStages {
       service,
       producer,
       ends,
+      largestUnit: store.largestUnit,
       load: this.#load(store),
       commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
     }

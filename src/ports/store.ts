@@ -151,6 +151,8 @@ export interface MigrationStep {
 export interface Store {
   /** What messages call it. Never holds a secret. */
   readonly name: string
+  /** How many messages a unit has at most; undefined: as many as the engine likes. For stores that run on the event loop. */
+  readonly largestUnit?: number | undefined
   /** Makes the store ready, tables included where it is set up to make them. Idempotent. */
   open(): Promise<void>
   /**

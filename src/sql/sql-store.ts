@@ -36,6 +36,8 @@ export interface SqlStoreOptions {
   readonly migratesAtOpen?: boolean
   /** Milliseconds that taking over waits for a former owner's transaction. Default 5 s. */
   readonly lockTimeout?: number
+  /** How many messages a unit has at most. Default: as many as the engine likes. */
+  readonly largestUnit?: number
   connect(): Promise<SqlConnection>
 }
 
@@ -45,6 +47,7 @@ const forgottenBlocks = '128'
 /** The store on PostgreSQL's SQL, whatever runs it. */
 export class SqlStore implements MigratableStore {
   readonly name: string
+  readonly largestUnit: number | undefined
   readonly #options: SqlStoreOptions
   readonly #schema: string
   readonly #target: MigrationTarget
@@ -63,6 +66,7 @@ export class SqlStore implements MigratableStore {
 
   constructor(options: SqlStoreOptions) {
     this.name = options.name
+    this.largestUnit = options.largestUnit
     this.#options = options
     this.#schema = `"${options.schema}"`
     const { name: storeName, newerCode } = options

@@ -31,6 +31,7 @@ class Scene {
   constructor() {
     this.groupCommit = new GroupCommit({
       service: 'service',
+      largestUnit: undefined,
       storesOutputs: true,
       commit: (unit) => this.#commit(unit),
       room: () => this.room,
