@@ -120,6 +120,8 @@ export class Dispatcher implements Starter {
   }
 
   #skip(work: Work): void {
+    // It may have been handled before, in vain.
+    work.outputs = []
     this.#outcomes.skipped(work)
     this.#outcomes.finished(work)
     this.#end(work)
