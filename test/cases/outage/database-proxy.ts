@@ -79,7 +79,9 @@ export class DatabaseProxy {
     let isLosing = false
     client.on('data', (chunk) => {
       if (this.#weather === 'stall') return
-      isLosing ||= this.#toLose > 0 && this.#isCommit(chunk)
+      // Looked at always: a statement that is prepared now is called by its name later.
+      const isCommit = this.#isCommit(chunk)
+      isLosing ||= isCommit && this.#toLose > 0
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
