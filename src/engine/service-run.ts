@@ -232,7 +232,12 @@ export class ServiceRun implements Ends {
 
   again(works: readonly Work[]): void {
     this.#parts.counts.repeated += works.length
-    for (const work of works) if (work.partition.hasEnded) this.dropped(work)
+    for (const work of works) {
+      if (!work.partition.hasEnded) continue
+      // Its handler may have ended just now, and others wait behind it.
+      this.#stages.lanes.leave(work)
+      this.dropped(work)
+    }
     this.#stages.again(works.filter(({ partition }) => !partition.hasEnded))
   }
 

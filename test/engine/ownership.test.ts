@@ -263,3 +263,53 @@ test('R12: an output that the broker would refuse fails its message before anyth
   )
   assert.deepEqual(scene.row(large, left)?.unpublished, [])
 })
+
+test('a key does not stand still behind a message that is to be handled again and whose partition has gone meanwhile', async () => {
+  using scene = await newScene()
+  const reached = Promise.withResolvers<void>()
+  const gates = { commit: Promise.withResolvers<void>(), handler: Promise.withResolvers<void>() }
+  let refusals = 0
+  const store = (given: Store): Store =>
+    storeOver(given, {
+      async commit(unit) {
+        const topics = unit.ledger.map((change) => change.topic)
+        if (refusals === 0 && topics.includes('right')) {
+          refusals = 1
+          reached.resolve()
+          await gates.commit.promise
+          // Somebody else has been at the key.
+          const change = { key: Buffer.from('k'), value: Buffer.from('!'), guard: null, version: 0 }
+          const foreign = { service: unit.service, marks: [], states: [change], ledger: [] }
+          assert.equal((await given.commit(foreign)).outcome, 'committed')
+        } else if (refusals === 1 && topics.includes('left')) {
+          refusals = 2
+          return { outcome: 'fenced' }
+        }
+        return await given.commit(unit)
+      },
+    })
+  const handled: string[] = []
+  const service = defineService('appending', {
+    inputs: [left, right],
+    state: text,
+    async handle({ value }, { state }) {
+      handled.push(value)
+      const before = (await state.get()) ?? ''
+      if (value === 'b' && handled.filter((one) => one === 'b').length === 1)
+        await gates.handler.promise
+      await state.put(`${before}${value}`)
+    },
+  })
+  const runtime = await scene.start(service, { store })
+  await scene.send(right.message({ key: 'k', value: 'a' }))
+  await reached.promise
+  await scene.send(left.message({ key: 'k', value: 'b' }))
+  await eventually('b is built on a', () => handled.includes('b'))
+  await scene.send(left.message({ key: 'other', value: 'c' }))
+  await eventually('c is handled', () => handled.includes('c'))
+  gates.commit.resolve()
+  await scene.until('left has started anew', () => runtime.counts[0]?.restarts === 1)
+  gates.handler.resolve()
+  await scene.until('all is done', () => scene.isSettled(service))
+  assert.equal([...(scene.state(service, 'k') ?? '')].toSorted().join(''), '!ab')
+})
