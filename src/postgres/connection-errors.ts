@@ -24,5 +24,5 @@ export function isConnectionLost(error: unknown): boolean {
  */
 export function isConnectionSpent(error: unknown): boolean {
   const state = sqlState(error)
-  return state === undefined || /^(08...|57P..|25006)$/.test(state)
+  return state === undefined || /^(08...|25006|25P0[34]|57P..)$/.test(state)
 }

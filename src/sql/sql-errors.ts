@@ -15,8 +15,9 @@ export function sqlState(error: unknown): string | undefined {
 
 // What passes by itself: connection lost (08), serialization and deadlock (40001, 40P01), out of
 // disk, memory or connections (53), lock timeout (55P03), cancelled, shut down, starting up (57014,
-// 57P01 to 57P05), a server that only reads (25006), as after a fail-over, I/O error (58030).
-const passing = /^(08...|40001|40P01|53...|55P03|57014|57P0[1-5]|25006|58030)$/
+// 57P01 to 57P05), a server that only reads (25006), as after a fail-over, a session that was ended since its
+// transaction took too long (25P03, 25P04), as after a process was paused, I/O error (58030).
+const passing = /^(08...|25006|25P0[34]|40001|40P01|53...|55P03|57014|57P0[1-5]|58030)$/
 
 /**
  * The error for callers. The driver's own error is not its cause: drivers hang the statement's

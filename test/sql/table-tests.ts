@@ -153,7 +153,17 @@ export function tableTests(name: string, newDatabase: () => Promise<TestDatabase
       assert.match(error.message, /outputs .*cannot be read.*pollux_outbox/i)
     })
 
-    for (const state of ['40001', '40P01', '57P01', '08006', '53300', '55P03', '57014', '25006']) {
+    for (const state of [
+      '40001',
+      '40P01',
+      '57P01',
+      '08006',
+      '53300',
+      '55P03',
+      '57014',
+      '25006',
+      '25P03',
+    ]) {
       it(`take SQLSTATE ${state} for what waiting mends`, async () => {
         const probe = await StoreProbe.open(
           database.store(`waiting_${state.toLowerCase()}`, { lockTimeout: 10 }),
