@@ -58,7 +58,7 @@ export class Lanes {
   /** The holder of a lane may start, unless an earlier one has come back since: then that one goes first. */
   #firstOf(holder: Work): Work {
     const { lane } = holder
-    const first = lane?.waiting?.first
+    const first = lane && this.#firstWaiting(lane)
     if (lane === undefined || first === undefined || turnOf(first) > turnOf(holder)) {
       holder.partition.blocked -= 1
       return holder
@@ -148,17 +148,25 @@ export class Lanes {
   }
 
   #pass(lane: Lane): void {
-    for (let next = lane.waiting?.shift(); next !== undefined; next = lane.waiting?.shift()) {
-      if (next.partition.isClosed) {
-        next.partition.blocked -= 1
-        next.partition.forgotten(next)
-        continue
-      }
-      this.#give(lane, next)
-      next.partition.released.push(next)
+    const next = this.#firstWaiting(lane)
+    if (next === undefined) {
+      lane.busy.delete(lane.key)
       return
     }
-    lane.busy.delete(lane.key)
+    lane.waiting?.shift()
+    this.#give(lane, next)
+    next.partition.released.push(next)
+  }
+
+  /** Those of closed partitions do not start any more: one in the middle would overtake those that have been forgotten. */
+  #firstWaiting({ waiting }: Lane): Work | undefined {
+    for (let first = waiting?.first; first !== undefined; first = waiting?.first) {
+      if (!first.partition.isClosed) return first
+      waiting?.shift()
+      first.partition.blocked -= 1
+      first.partition.forgotten(first)
+    }
+    return undefined
   }
 
   #give(lane: Lane, work: Work): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Lanes } from '../../src/engine/lanes.ts'
-import { Partition, Work } from '../../src/engine/partition.ts'
+import { Effects, Partition, Work } from '../../src/engine/partition.ts'
 import { bytes, topic } from '../../src/index.ts'
 import type { Order } from '../../src/service.ts'
 
@@ -168,4 +168,33 @@ test('whatever is interleaved, each message starts once, in the order of its key
       },
     ),
   )
+})
+
+test('what waits behind others of a partition that closes is not started, whatever order it was fetched in', () => {
+  const [left, right] = [partitionOf(0), partitionOf(1)]
+  const lanes = new Lanes('key', true)
+  for (const partition of [left, right]) lanes.add(partition)
+  const forgotten: Work[] = []
+  right.forgotten = (one) => void forgotten.push(one)
+  const inTurn = (partition: Partition, offset: number, turn: number): Work => {
+    const { raw } = work(partition, offset, 'a')
+    const effects = new Effects(turn)
+    effects.isLoaded = true
+    return new Work(raw, partition, effects)
+  }
+  const [l0, l1] = [inTurn(left, 0, 0), inTurn(left, 1, 5)]
+  const [r0, r1] = [inTurn(right, 0, 1), inTurn(right, 1, 2)]
+  for (const one of [l0, r0]) one.partition.queue.push(one)
+  assert.deepEqual(takeAll(lanes), [l0])
+  for (const one of [l1, r1]) {
+    one.partition.queue.push(one)
+    assert.deepEqual(takeAll(lanes), [])
+  }
+  right.close()
+  lanes.leave(l0)
+  assert.deepEqual(takeAll(lanes), [l1])
+  lanes.leave(l1)
+  assert.deepEqual(takeAll(lanes), [])
+  assert.deepEqual(forgotten, [r0, r1])
+  assert.equal(right.blocked, 0)
 })
