@@ -253,7 +253,9 @@ export class World {
     }
   }
 
+  /** The group has the ends of the logs, and the store has no outputs left. */
   async #isSettled(): Promise<boolean> {
+    if ([...this.data.ledger.values()].some((row) => row.unpublished.length > 0)) return false
     const { admin } = embeddedBroker({ memory: this.memory })
     const { offsets } = await admin.group('living')
     return [...this.#ends].every(([partition, end]) =>
