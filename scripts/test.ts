@@ -21,9 +21,6 @@ Runs the tests, all or those named, and closes with a table of what ran and what
 
 Parts: ${parts.map(({ name }) => name).join(', ')}.`
 
-// Many files wait for most of their time: for brokers that restart, sessions that end, databases that come back.
-const partsAtOnce = 2
-
 const { values, positionals } = parseArgs({
   options: { help: { type: 'boolean' }, list: { type: 'boolean' } },
   allowPositionals: true,
@@ -38,13 +35,16 @@ async function main(): Promise<void> {
   if (problems.length > 0) return fail(problems.join('\n'))
   if (values.list === true) return list(selected)
   const results = new Map<string, PartResult>()
-  const waiting = [...selected]
-  const worker = async (): Promise<void> => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
-      results.set(one.part.name, await runPart(one))
+  const runAll = async (some: readonly Selected[]): Promise<void> => {
+    for (const one of some) results.set(one.part.name, await runPart(one))
   }
+  // Many files wait for most of their time: for brokers that restart, sessions that end. So those with Kafka run beside the
+  // others, but one part at a time: they count on members that come and go quickly.
+  const [onKafka, others] = [true, false].map((isOnKafka) =>
+    selected.filter(({ part }) => part.needs.includes('kafka') === isOnKafka),
+  )
   try {
-    await Promise.all(Array.from({ length: partsAtOnce }, worker))
+    await Promise.all([runAll(onKafka ?? []), runAll(others ?? [])])
   } finally {
     await release()
   }
