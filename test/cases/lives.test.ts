@@ -25,7 +25,7 @@ async function check(plan: Plan): Promise<void> {
 
 test('whatever dies, fails or is answered wrongly, and however often an event is written: effects once, in order, outputs at least once under ids of their own', async () => {
   await fc.assert(fc.asyncProperty(plans, check), {
-    numRuns: Number(process.env['POLLUX_SCHEDULES'] ?? 400),
+    numRuns: Number(process.env['POLLUX_SCHEDULES'] ?? 800),
     interruptAfterTimeLimit: 120_000,
     markInterruptAsFailure: true,
   })
