@@ -3,7 +3,7 @@
 import { embeddedBroker } from '../../src/embedded/index.ts'
 import { bytes, defineService, run, topic } from '../../src/index.ts'
 import { kafka } from '../../src/kafka/index.ts'
-import { watchedBroker } from './watched-broker.ts'
+import { watchedBroker } from '../../src/testing/watched-broker.ts'
 
 export interface BacklogSettings {
   readonly folder?: string

@@ -10,7 +10,7 @@ import {
   topic,
 } from '../../src/index.ts'
 import { eventually, testRuntime } from '../../src/testing/index.ts'
-import { watchedBroker } from './watched-broker.ts'
+import { watchedBroker } from '../../src/testing/watched-broker.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })

@@ -5,7 +5,7 @@ import { defineService, PolluxError, text, topic } from '../../src/index.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
-import { storeOver } from './store-over.ts'
+import { storeOver } from '../../src/testing/store-over.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const count = 10

@@ -7,7 +7,7 @@ import { defineService, type Logger, type Runtime, run, text, topic } from '../.
 import { eventually, memoryStore, within } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { chanceOf } from './pump.ts'
-import { watchedBroker } from './watched-broker.ts'
+import { watchedBroker } from '../../src/testing/watched-broker.ts'
 
 const input = topic('input', { key: text, value: text })
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

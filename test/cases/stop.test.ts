@@ -6,7 +6,7 @@ import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, json, type Logger, PolluxError, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime, within } from '../../src/testing/index.ts'
 import { faultyStore } from './faulty-store.ts'
-import { watchedBroker } from './watched-broker.ts'
+import { watchedBroker } from '../../src/testing/watched-broker.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -10,7 +10,7 @@ import {
   memoryStore,
   testRuntime,
 } from '../../src/testing/index.ts'
-import { storeOver } from '../cases/store-over.ts'
+import { storeOver } from '../../src/testing/store-over.ts'
 import { kept } from './kept.ts'
 
 const left = topic('left', { key: text, value: text, create: { partitions: 1 } })

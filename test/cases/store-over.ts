@@ -1,1 +1,0 @@
-export { storeOver } from '../../src/testing/store-over.ts'

@@ -1,1 +1,0 @@
-export { watchedBroker } from '../../src/testing/watched-broker.ts'
