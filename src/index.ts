@@ -17,13 +17,14 @@ export type { Store } from './ports/store.ts'
 export { type RunOptions, run } from './run.ts'
 export type { RuntimeOptions } from './runtime-options.ts'
 export {
+  type BatchResult,
   defineService,
   type HandlerContext,
-  type Order,
-  type Publish,
+  type MessageResult,
   type Service,
   type ServiceDefinition,
   type State,
   type StatefulContext,
 } from './service.ts'
+export type { Order, Publish } from './service-options.ts'
 export { type MessageOf, type OutputMessage, type Topic, topic } from './topic.ts'

@@ -101,7 +101,7 @@ function checkServices(
   if (services.length === 0) problems.add('services: expected at least one, found none')
   const names = new Set<string>()
   for (const service of services) {
-    if (typeof service?.handle !== 'function') {
+    if (typeof (service?.handle ?? service?.handleMany) !== 'function') {
       problems.add(`services: expected services made by defineService, found ${shown(service)}`)
       continue
     }

@@ -2,17 +2,14 @@ import type { Capability, Granted } from './capability.ts'
 import type { Codec } from './codecs/codec.ts'
 import { shown } from './errors.ts'
 import { type Idempotency, type IdempotencyRule, readIdempotency } from './idempotency.ts'
-import {
-  checkObject,
-  integer,
-  type Option,
-  type OptionTable,
-  oneOf,
-  Problems,
-  readOptions,
-  yesNo,
-} from './options.ts'
+import { checkObject, Problems, readOptions } from './options.ts'
 import type { Logger } from './ports/logger.ts'
+import {
+  defaultConcurrency,
+  type ServiceOptions,
+  type ServiceSettings,
+  serviceOptions,
+} from './service-options.ts'
 import type { AnyTopic, MessageOf, OutputMessage } from './topic.ts'
 
 /** A key's state, as a handler sees it. Changes count only if the handler succeeds. */
@@ -25,11 +22,11 @@ export interface State<S, Input = S> {
   delete(): Promise<void>
 }
 
-/** What a handler is given beside its message. Dead once the attempt has ended. */
+/** What a handler is given beside its message, or messages. Dead once the attempt has ended. */
 export interface HandlerContext {
-  /** Adds service, topic, partition and offset to each line. */
+  /** Adds service, topic, partition and offset to each line; for a batch, the service alone. */
   readonly log: Logger
-  /** Aborted when the partition is lost, or when stopping has waited long enough. Pass it on to what waits. */
+  /** Aborted when the partition, or one of the batch, is lost, or when stopping has waited long enough. Pass it on to what waits. */
   readonly signal: AbortSignal
 }
 
@@ -48,55 +45,85 @@ export type Outputs<O extends AnyTopic> =
   | undefined
   | void
 
-/** How messages may overtake each other; see `serviceOptions`. */
-export type Order = 'key' | 'partition' | 'none'
-
-/** How outputs get to their topics; see `serviceOptions`. */
-export type Publish = 'outbox' | 'direct' | 'transaction'
-
-/** The plain options of a service; `docs/options.md` describes them. */
-export interface ServiceOptions {
-  readonly order?: Order
-  readonly concurrency?: number
-  readonly start?: 'earliest' | 'latest'
-  readonly publish?: Publish
-  readonly fencing?: boolean
+/** What became of one message of a batch. */
+export interface MessageResult<M, O extends AnyTopic> {
+  /** The very object that the handler was given. */
+  readonly message: M
+  readonly outputs?: Outputs<O>
+  /** Why it failed; undefined: it was handled. */
+  readonly error?: unknown
 }
 
-/** Service options as read. */
-export interface ServiceSettings {
-  readonly order: Order
-  readonly concurrency: number
-  readonly start: 'earliest' | 'latest'
-  readonly publish: Publish
-  readonly fencing: boolean
+/** What `handleMany` may return: what became of each message, or nothing when all were handled and there are no outputs. */
+export type BatchResult<M, O extends AnyTopic> = readonly MessageResult<M, O>[] | undefined | void
+
+/** What every definition has. */
+interface CommonDefinition<
+  I extends readonly AnyTopic[],
+  O extends readonly AnyTopic[],
+  U extends Uses,
+> extends Omit<ServiceOptions, 'batch'> {
+  readonly inputs: I
+  readonly outputs?: O
+  /**
+   * What the handler needs of the store beyond `state`, e.g. `{ db: postgresTransaction }`: then it runs inside the unit's
+   * transaction, one message or batch after the other.
+   */
+  readonly uses?: U
 }
 
-/** What `defineService` takes. */
-export interface ServiceDefinition<
+/** A service whose handler is given one message. */
+interface OneAtATime<
   I extends readonly AnyTopic[],
   O extends readonly AnyTopic[],
   S,
   StateInput,
   U extends Uses,
-> extends ServiceOptions {
-  readonly inputs: I
-  readonly outputs?: O
+> {
   /** The codec of the state of one key. Needs a store. */
   readonly state?: Codec<S, StateInput>
   /** What makes the second copy of a message harmless. Needs a store. Default `{ by: 'offset' }` where the service keeps something in one. */
   readonly idempotency?: Idempotency<MessageOf<I[number]>>
-  /**
-   * What the handler needs of the store beyond `state`, e.g. `{ db: postgresTransaction }`: then it runs inside the unit's
-   * transaction, one message after the other.
-   */
-  readonly uses?: U
   readonly handle: (
     message: MessageOf<I[number]>,
     context: ([StateInput] extends [never] ? HandlerContext : StatefulContext<S, StateInput>) &
       Granted<U>,
   ) => Outputs<O[number]> | Promise<Outputs<O[number]>>
+  readonly handleMany?: undefined
+  readonly batch?: undefined
 }
+
+/** A service whose handler is given what has gathered. */
+interface ManyAtATime<
+  I extends readonly AnyTopic[],
+  O extends readonly AnyTopic[],
+  U extends Uses,
+> {
+  readonly state?: undefined
+  /** What makes the second copy of a message harmless. Needs a store. Default `{ by: 'offset' }` where the service keeps something in one. */
+  readonly idempotency?: Exclude<Idempotency<MessageOf<I[number]>>, { readonly by: 'version' }>
+  readonly handle?: undefined
+  /**
+   * Is given up to `batch` messages, those of a partition in the order of fetching, several of one key among them. What it
+   * throws makes it run again with halves, until the message at fault stands alone.
+   */
+  readonly handleMany: (
+    messages: readonly [MessageOf<I[number]>, ...MessageOf<I[number]>[]],
+    context: HandlerContext & Granted<U>,
+  ) =>
+    | BatchResult<MessageOf<I[number]>, O[number]>
+    | Promise<BatchResult<MessageOf<I[number]>, O[number]>>
+  readonly batch?: number
+}
+
+/** What `defineService` takes: with `handle` or with `handleMany`. */
+export type ServiceDefinition<
+  I extends readonly AnyTopic[],
+  O extends readonly AnyTopic[],
+  S,
+  StateInput,
+  U extends Uses,
+> = CommonDefinition<I, O, U> & (OneAtATime<I, O, S, StateInput, U> | ManyAtATime<I, O, U>)
 
 /** The unit of deployment, as a plain value: one consumer group. Made by `defineService`. */
 export interface Service {
@@ -111,65 +138,23 @@ export interface Service {
   /** It keeps something in a store, so it cannot run without one. */
   readonly needsStore: boolean
   readonly options: ServiceSettings
-  readonly handle: (message: never, context: never) => unknown
-}
-
-type ReadOptions = Omit<ServiceSettings, 'publish'> & { readonly publish: Publish | undefined }
-
-export const serviceOptions: OptionTable<ReadOptions> = {
-  order: oneOf({
-    words: ['key', 'partition', 'none'],
-    default: 'key',
-    help:
-      'What is handled one after the other: the messages of a key (records without a key: of the partition), those of ' +
-      'a partition, or nothing. "none" gives the most concurrency and no order at all.',
-  }),
-  concurrency: integer({
-    min: 1,
-    max: 10_000,
-    default: 64,
-    help:
-      'How many handlers of this service run at once in this process. Too low: slow calls hold everything up. Too ' +
-      'high: whatever the handlers call is overrun.',
-  }),
-  start: oneOf({
-    words: ['earliest', 'latest'],
-    default: 'earliest',
-    help: 'Where a partition starts that the group has never committed. "latest" skips what is there already.',
-  }),
-  publish: unlessGiven(
-    oneOf({
-      words: ['outbox', 'direct', 'transaction'],
-      default: 'direct',
-      help:
-        'How outputs get to their topics. "outbox": stored with the effects in one transaction and published after it; ' +
-        'what a crash leaves unpublished goes out at the next start. "direct": published before the effects are ' +
-        'stored; a crash in between publishes again, possibly another result. "transaction": Kafka’s, for services ' +
-        'without a store: outputs and offsets become visible together.',
-    }),
-    'outbox with a store, else direct',
-  ),
-  fencing: yesNo({
-    default: true,
-    help:
-      'With a store: keep the ledger, a row for each partition, and store effects only while the partition is ours. ' +
-      'Without it a process that lost a partition and does not know yet may still write; only for idempotency "version" ' +
-      'or "natural" without an outbox.',
-  }),
-}
-
-/** The option without a default of its own: what it is follows from others. */
-function unlessGiven<Value>(
-  option: Option<Value>,
-  shownDefault: string,
-): Option<Value | undefined> {
-  return { ...option, default: undefined, shownDefault }
+  /** Undefined when it is `handleMany` that handles. */
+  readonly handle: ((message: never, context: never) => unknown) | undefined
+  readonly handleMany: ((messages: never, context: never) => unknown) | undefined
 }
 
 const legalName = /^[A-Za-z0-9._-]{1,200}$/
 
 // Beside those of the table.
-const definitionNames = ['inputs', 'outputs', 'state', 'idempotency', 'uses', 'handle']
+const definitionNames = [
+  'inputs',
+  'outputs',
+  'state',
+  'idempotency',
+  'uses',
+  'handle',
+  'handleMany',
+]
 
 /**
  * Declares a service. It starts nothing: `run` and `pollux run` do.
@@ -185,14 +170,14 @@ export function defineService<
 >(name: string, definition: ServiceDefinition<I, O, S, StateInput, U>): Service {
   checkObject('defineService()', definition, 'a name and { inputs: […], handle(message) { … } }')
   const problems = new Problems()
-  const { inputs, outputs = [], state, idempotency, uses = {}, handle, ...rest } = definition
+  const { inputs, outputs = [], state, idempotency, uses = {}, ...others } = definition
+  const { handle, handleMany, ...rest } = others
   if (typeof name !== 'string' || !legalName.test(name)) {
     problems.add(
       `name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`,
     )
   }
-  if (typeof handle !== 'function')
-    problems.add(`handle: expected a function, found ${shown(handle)}`)
+  checkHandlers(definition, problems)
   checkTopics('inputs', inputs, problems)
   checkTopics('outputs', outputs, problems)
   if (Array.isArray(inputs) && inputs.length === 0)
@@ -214,22 +199,49 @@ export function defineService<
     idempotency: rule ?? (needsStore ? { by: 'offset' } : undefined),
     uses,
     needsStore,
-    options: { ...read, publish },
+    options: {
+      ...read,
+      publish,
+      concurrency:
+        read.concurrency ?? defaultConcurrency[handleMany === undefined ? 'one' : 'many'],
+    },
     handle: handle as Service['handle'],
+    handleMany: handleMany as Service['handleMany'],
   }
   checkTogether(service, problems)
   problems.throwIfAny(`Service ${shown(name)} is wrong`)
   return service
 }
 
+/** One of the two handles, and `batch` goes with one of them. */
+function checkHandlers(given: object, problems: Problems): void {
+  const { handle, handleMany, batch } = given as Partial<Record<string, unknown>>
+  if (handle !== undefined && handleMany !== undefined)
+    return problems.add('handle: expected it or handleMany, found both')
+  if (handleMany === undefined) {
+    if (typeof handle !== 'function')
+      problems.add(`handle: expected a function, found ${shown(handle)}`)
+    if (batch !== undefined)
+      problems.add('batch: expected none since handle is given one message at a time')
+  } else if (typeof handleMany !== 'function') {
+    problems.add(`handleMany: expected a function, found ${shown(handleMany)}`)
+  }
+}
+
 /** What is right by itself and wrong with something else. */
 function checkTogether(service: Service, problems: Problems): void {
-  const { state, idempotency, uses, outputs, needsStore, options } = service
+  const { state, idempotency, uses, outputs, needsStore, handleMany, options } = service
   const { order, publish, fencing } = options
   if (state !== undefined && order !== 'key')
     problems.add(`order: expected 'key' since the service declares state, found '${order}'`)
   if (idempotency?.by === 'version' && order !== 'key')
     problems.add(`order: expected 'key' since versions are kept by key, found '${order}'`)
+  if (handleMany !== undefined && state !== undefined)
+    problems.add('state: expected none with handleMany: each message of a batch has another key')
+  if (handleMany !== undefined && idempotency?.by === 'version')
+    problems.add(
+      "idempotency: expected 'offset', 'event-id' or 'natural' with handleMany, found 'version': versions are kept beside the state of a key",
+    )
   if (publish === 'transaction' && needsStore) {
     problems.add(
       "publish: expected 'outbox' or 'direct' since the service uses a store, found 'transaction': Kafka's transactions and a store's cannot be one",

@@ -3,7 +3,7 @@ import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
-import { serviceOptions } from '../../src/service.ts'
+import { serviceOptions } from '../../src/service-options.ts'
 
 type Table = Readonly<Record<string, Option<unknown>>>
 
@@ -17,7 +17,7 @@ const sections: readonly Section[] = [
   {
     title: 'Service',
     intro:
-      'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses` and `handle`. ' +
+      'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses` and `handle` or `handleMany`. ' +
       '[Services](services.md) describes those.',
     table: serviceOptions,
   },

@@ -60,7 +60,7 @@ export class Attempt {
       return stale
     const context = new Context(this.#work, this.#state, logger)
     if (this.#granted !== undefined) Object.assign(context, this.#granted)
-    return service.handle(message as never, context as never)
+    return service.handle?.(message as never, context as never)
   }
 
   #takeVersion(given: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { Order } from '../service.ts'
+import type { Order } from '../service-options.ts'
 import type { Lane, Partition, Work } from './partition.ts'
 import { Queue } from './queue.ts'
 
@@ -35,14 +35,14 @@ export class Lanes {
     for (let tried = 0; tried < length; tried += 1) {
       const partition = this.#partitions[this.#turn]
       this.#turn = this.#turn + 1 < length ? this.#turn + 1 : 0
-      const work = partition && this.#nextOf(partition)
+      const work = partition && this.nextOf(partition)
       if (work !== undefined) return work
     }
     return undefined
   }
 
-  /** A message that has waited for its lane goes before those that have not been looked at. */
-  #nextOf(partition: Partition): Work | undefined {
+  /** The same for one partition. A message that has waited for its lane goes before those that have not been looked at. */
+  nextOf(partition: Partition): Work | undefined {
     if (partition.isClosed) this.#passOver(partition)
     const released = partition.released.shift()
     if (released !== undefined) return this.#firstOf(released)

@@ -1,4 +1,3 @@
-import { errorText, PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import type {
   Broker,
@@ -18,7 +17,7 @@ import { Admission } from './admission.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
 import type { ServiceCounts } from './counts.ts'
-import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
+import type { Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
 import { LedgerWatch } from './ledger-watch.ts'
@@ -38,8 +37,7 @@ import {
   transactionPipeline,
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
-import { Setbacks } from './setbacks.ts'
-import { Slices } from './slices.ts'
+import { type StarterParts, starterOf } from './starters.ts'
 import { StateCells } from './state-cells.ts'
 import type { Waits } from './waits.ts'
 
@@ -91,7 +89,7 @@ export class ServiceStages {
     this.lanes = new Lanes(order, keepsByKey)
     if (store === undefined) {
       this.#pipeline = this.#storeless()
-      this.starter = this.#dispatcher()
+      this.starter = this.#starterOf(undefined)
       return
     }
     const stages = this.#storeStages(store)
@@ -104,10 +102,7 @@ export class ServiceStages {
       loader: this.#loader,
       claims: new Claims(settings.bufferMessages, (work) => this.#resume(work)),
     })
-    this.starter =
-      Object.keys(service.uses).length > 0
-        ? this.#slices(store, stages, this.#admission)
-        : this.#dispatcher()
+    this.starter = this.#starterOf({ store, stages, admission: this.#admission })
   }
 
   /** Takes up what needs the broker or the store by itself. */
@@ -227,7 +222,7 @@ export class ServiceStages {
     return outputs
   }
 
-  get #outcomes(): Outcomes {
+  get #outcomes(): StarterParts['outcomes'] {
     const { ends, counts } = this.#parts
     return {
       finished: (work) => this.#pipeline.add(work),
@@ -235,48 +230,20 @@ export class ServiceStages {
         counts.duplicates += 1
       },
       failed: (work, error) => ends.failed(work, error),
+      dropped: (work) => ends.dropped(work),
       again: (work) => ends.again([work]),
       startedAll: () => this.#parts.startedAll(),
     }
   }
 
-  #dispatcher(): Dispatcher {
-    return new Dispatcher({
+  #starterOf(stored: StarterParts['stored']): Starter {
+    return starterOf({
+      ...this.#parts,
       attempts: this.#attempts,
       lanes: this.lanes,
-      admission: this.#admission,
       outcomes: this.#outcomes,
-      clock: this.#parts.clock,
-    })
-  }
-
-  #slices(store: Store, { groupCommit, outbox }: StoreStages, admission: Admission): Slices {
-    const { ends, clock, logger, waits, patiently, stopping } = this.#parts
-    const recovered = (): void => this.recovered()
-    const setbacks = new Setbacks({ clock, logger, waits, signal: stopping, recovered })
-    return new Slices({
-      attempts: this.#attempts,
-      lanes: this.lanes,
-      admission,
-      outcomes: this.#outcomes,
-      clock,
-      setbacks,
-      begin: () => patiently('beginning a transaction', () => transactionsOf(store).begin()),
-      commit: (works, commit) => groupCommit.commitWhole(works, commit),
-      room: () => outbox?.room(),
-      broken: (error) => ends.broken(error),
-      takenBack: async (works, cause) => {
-        for (const work of works) ends.takenBack(work)
-        if (PolluxError.is(cause, 'POLLUX_STORE_UNREACHABLE')) await setbacks.again(cause)
-        else logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
-        const partitions = new Set(works.map(({ partition }) => partition))
-        await groupCommit.alone(async () => {
-          const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
-          // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.
-          if (stopping.aborted) for (const partition of left) partition.close()
-          else if (left.length > 0) await ends.startAnew(left)
-        })
-      },
+      recovered: () => this.recovered(),
+      stored,
     })
   }
 
@@ -379,9 +346,4 @@ const retryWait = 100
  */
 function transactionalId({ name }: Service, { instanceId }: Broker, clock: Clock): string {
   return `${name}-${instanceId ?? clock.random().toString(36).slice(2)}`
-}
-
-function transactionsOf({ transactions }: Store): NonNullable<Store['transactions']> {
-  if (transactions === undefined) throw new Error('the store was said to have transactions')
-  return transactions
 }

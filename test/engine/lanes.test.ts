@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Lanes } from '../../src/engine/lanes.ts'
 import { Effects, Partition, Work } from '../../src/engine/partition.ts'
 import { bytes, topic } from '../../src/index.ts'
-import type { Order } from '../../src/service.ts'
+import type { Order } from '../../src/service-options.ts'
 
 const numbers = topic('numbers', { value: bytes })
 

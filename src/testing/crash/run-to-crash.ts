@@ -55,20 +55,25 @@ function tell(note: CrashNote): void {
   writeSync(1, noteOf(note))
 }
 
-function fatalService(service: Service, passing: Passing): Service {
-  const handle = service.handle as (message: unknown, context: unknown) => unknown
-  const handled = (outputs: unknown): unknown => {
-    passing('handled')
-    return outputs
-  }
+function fatalService({ handle, handleMany, ...service }: Service, passing: Passing): Service {
   return {
     ...service,
-    handle(message: never, context: never) {
-      passing('handling')
-      const returned = handle(message, context)
-      if (returned instanceof Promise) return returned.then(handled)
-      return handled(returned)
-    },
+    handle: handle && fatalHandler(handle, passing),
+    handleMany: handleMany && fatalHandler(handleMany, passing),
+  }
+}
+
+type Handler = NonNullable<Service['handle']>
+
+function fatalHandler(handle: Handler, passing: Passing): Handler {
+  const handled = (returned: unknown): unknown => {
+    passing('handled')
+    return returned
+  }
+  return (given, context) => {
+    passing('handling')
+    const returned = handle(given, context)
+    return returned instanceof Promise ? returned.then(handled) : handled(returned)
   }
 }
 

@@ -1,0 +1,115 @@
+import { PolluxError, shown } from '../errors.ts'
+import type { Message } from '../message.ts'
+import type { Outputs } from '../service.ts'
+import type { AnyTopic } from '../topic.ts'
+import { Attempt, type AttemptParts } from './attempt.ts'
+import { decodeMessage } from './message.ts'
+import type { Work } from './partition.ts'
+
+/** A message of a batch, ready for its handler. */
+export interface Decoded {
+  readonly work: Work
+  readonly message: Message
+}
+
+/** What a call came to for one message. */
+export interface Verdict {
+  readonly given: Decoded
+  /** Ended, successfully unless there is an error. */
+  readonly attempt: Attempt
+  readonly error: PolluxError | undefined
+}
+
+/** Decodes them; a message that cannot be decoded has the cause in the place of its message. */
+export async function decodeAll(
+  works: readonly Work[],
+): Promise<readonly (Decoded | { readonly work: Work; readonly cause: unknown })[]> {
+  return await Promise.all(
+    works.map(async (work) => {
+      try {
+        return { work, message: await decodedOf(work) }
+      } catch (cause) {
+        return { work, cause }
+      }
+    }),
+  )
+}
+
+function decodedOf({ effects, raw, partition }: Work): Message | Promise<Message> {
+  if (effects?.trouble !== undefined) throw effects.trouble
+  return effects?.message ?? decodeMessage(raw, partition.definition)
+}
+
+/**
+ * Calls the handler once, and tells what became of each message, in their order. Rejects when the call as a whole has
+ * failed: its handler has thrown, or has returned what cannot be told apart.
+ */
+export async function callForMany(
+  attempts: AttemptParts,
+  given: readonly Decoded[],
+  granted?: Readonly<Record<string, unknown>>,
+): Promise<readonly Verdict[]> {
+  const { service, logger } = attempts
+  const messages = given.map(({ message }) => message)
+  const context = { log: logger, signal: signalOf(given), ...granted }
+  const returned = await service.handleMany?.(messages as never, context as never)
+  const outputsOf = resultsOf(returned, messages)
+  return given.map((one) => {
+    const attempt = new Attempt(attempts, one.work)
+    try {
+      attempt.end(outputsOf(one.message))
+      return { given: one, attempt, error: undefined }
+    } catch (cause) {
+      return { given: one, attempt, error: attempt.fail(cause) }
+    }
+  })
+}
+
+function signalOf(given: readonly Decoded[]): AbortSignal {
+  const signals = new Set(given.map(({ work }) => work.partition.signal))
+  const [first] = signals
+  return first !== undefined && signals.size === 1 ? first : AbortSignal.any([...signals])
+}
+
+interface Result {
+  readonly message: Message
+  readonly outputs?: Outputs<AnyTopic>
+  readonly error?: unknown
+}
+
+/** What was returned for a message: its outputs, or its error, thrown. */
+function resultsOf(
+  returned: unknown,
+  messages: readonly Message[],
+): (message: Message) => Outputs<AnyTopic> {
+  if (returned === undefined || returned === null) return () => undefined
+  if (!Array.isArray(returned)) throw wrong('a list of results, or nothing', shown(returned))
+  const given = new Set(messages)
+  const results = new Map<Message, Result>()
+  for (const result of returned as Partial<Result>[]) {
+    const { message } = result ?? {}
+    if (message === undefined || !given.has(message))
+      throw wrong('results for messages that it was given, each the very object', shown(result))
+    if (results.has(message)) throw wrong('one result for each message', 'two for the same one')
+    results.set(message, { ...result, message })
+  }
+  return (message) => {
+    const result = results.get(message)
+    if (result === undefined) throw missing()
+    if (result.error !== undefined) throw result.error
+    return result.outputs
+  }
+}
+
+function wrong(expected: string, found: string): PolluxError {
+  return new PolluxError('POLLUX_HANDLER_FAILED', 'handleMany returned what has no meaning.', {
+    expected,
+    found,
+  })
+}
+
+function missing(): Error {
+  return new Error(
+    'handleMany returned results, and none for this message; return one for each, or nothing when all were handled',
+  )
+}

@@ -1,0 +1,109 @@
+import type { PolluxError } from '../errors.ts'
+import { Attempt, type AttemptParts } from './attempt.ts'
+import { type Decoded, decodeAll, type Verdict } from './batch-call.ts'
+import type { Partition, Work } from './partition.ts'
+
+/** What a batch needs of its surroundings. None of the four outcomes may throw. */
+export interface BatchRunParts {
+  readonly attempts: AttemptParts
+  /** `callForMany` of these, and what surrounds it. */
+  call(given: readonly Decoded[]): Promise<readonly Verdict[]>
+  /** A call in which a message has failed leaves nothing behind, so the others are to be handled again. */
+  readonly takesBack: boolean
+  /** Whether nothing more can come of it, by no message's fault. */
+  isBroken(): boolean
+  succeeded(work: Work, attempt: Attempt): void
+  failed(work: Work, error: PolluxError): void
+  /** It follows one that has failed. */
+  dropped(work: Work): void
+  /** It was not handled, as all is broken. */
+  unfinished(work: Work): void
+}
+
+/**
+ * Handles the messages of one batch. When a call fails as a whole, its halves are handled one after the other, until the
+ * message at fault stands alone; those behind it in its partition are dropped, and others have their effects.
+ */
+export class BatchRun {
+  readonly #parts: BatchRunParts
+  /** The first message of each that has failed, by its offset. */
+  readonly #failed = new Map<Partition, number>()
+
+  constructor(parts: BatchRunParts) {
+    this.#parts = parts
+  }
+
+  async run(works: readonly Work[]): Promise<void> {
+    const decoded: Decoded[] = []
+    for (const one of await decodeAll(works)) {
+      if (this.#isDropped(one.work)) continue
+      if ('message' in one) decoded.push(one)
+      else this.#fail(one.work, this.#errorOf(one.work, one.cause))
+    }
+    await this.#handle(decoded)
+  }
+
+  async #handle(given: readonly Decoded[]): Promise<void> {
+    if (this.#parts.isBroken()) {
+      for (const { work } of given) this.#parts.unfinished(work)
+      return
+    }
+    const able = given.filter(({ work }) => this.#isAble(work))
+    if (able.length === 0) return
+    let verdicts: readonly Verdict[]
+    try {
+      verdicts = await this.#parts.call(able)
+    } catch (cause) {
+      return await this.#split(able, cause)
+    }
+    await this.#settle(verdicts)
+  }
+
+  async #split(given: readonly Decoded[], cause: unknown): Promise<void> {
+    const [first] = given
+    const isAborted = given.some(({ work }) => work.partition.signal.aborted)
+    // Then the handler gave up because it was told to: the messages of other partitions are handled without those.
+    if (this.#parts.isBroken() || isAborted) return await this.#handle(given)
+    if (first !== undefined && given.length === 1)
+      return this.#fail(first.work, this.#errorOf(first.work, cause))
+    const half = Math.ceil(given.length / 2)
+    await this.#handle(given.slice(0, half))
+    await this.#handle(given.slice(half))
+  }
+
+  async #settle(verdicts: readonly Verdict[]): Promise<void> {
+    const { takesBack, succeeded } = this.#parts
+    const isTakenBack = takesBack && verdicts.some(({ error }) => error !== undefined)
+    const left: Decoded[] = []
+    for (const { given, attempt, error } of verdicts) {
+      if (this.#isDropped(given.work)) continue
+      if (error !== undefined) this.#fail(given.work, error)
+      else if (isTakenBack) left.push(given)
+      else succeeded(given.work, attempt)
+    }
+    if (left.length > 0) await this.#handle(left)
+  }
+
+  #isAble(work: Work): boolean {
+    if (this.#isDropped(work)) return false
+    const { signal } = work.partition
+    if (signal.aborted) this.#parts.failed(work, this.#errorOf(work, signal.reason))
+    return !signal.aborted
+  }
+
+  /** What follows a message that has failed is delivered again with it. */
+  #isDropped(work: Work): boolean {
+    const isDropped = work.offset > (this.#failed.get(work.partition) ?? work.offset)
+    if (isDropped) this.#parts.dropped(work)
+    return isDropped
+  }
+
+  #fail(work: Work, error: PolluxError): void {
+    this.#failed.set(work.partition, work.offset)
+    this.#parts.failed(work, error)
+  }
+
+  #errorOf(work: Work, cause: unknown): PolluxError {
+    return new Attempt(this.#parts.attempts, work).fail(cause)
+  }
+}

@@ -1,0 +1,72 @@
+import type { PolluxError } from '../errors.ts'
+import type { StoreTransaction } from '../ports/store.ts'
+import type { AttemptParts } from './attempt.ts'
+import { callForMany, type Decoded, type Verdict } from './batch-call.ts'
+import { BatchRun } from './batch-run.ts'
+import type { Batch, BatchSource } from './batch-source.ts'
+import type { BatchOutcomes } from './batches.ts'
+import type { Lanes } from './lanes.ts'
+import type { Work } from './partition.ts'
+import { grant, type SliceContents } from './slices.ts'
+
+/** What it needs of its surroundings. */
+export interface SliceOfBatchParts {
+  readonly attempts: AttemptParts
+  readonly source: BatchSource
+  readonly lanes: Pick<Lanes, 'leave'>
+  readonly outcomes: Pick<BatchOutcomes, 'skipped' | 'failed' | 'dropped'>
+}
+
+/** A batch that is handled in a transaction behind one savepoint, or in halves behind one each. */
+export class SliceOfBatch implements SliceContents<Batch> {
+  readonly #parts: SliceOfBatchParts
+
+  constructor(parts: SliceOfBatchParts) {
+    this.#parts = parts
+  }
+
+  next(): Batch | undefined {
+    return this.#parts.source.take()
+  }
+
+  async fill(transaction: StoreTransaction, { works, skipped }: Batch): Promise<readonly Work[]> {
+    const { attempts, lanes, outcomes } = this.#parts
+    const done: Work[] = []
+    for (const work of skipped) outcomes.skipped(work)
+    done.push(...skipped)
+    await new BatchRun({
+      attempts,
+      call: (given) => this.#call(transaction, given),
+      takesBack: true,
+      isBroken: () => transaction.broken !== undefined,
+      succeeded: (work, attempt) => {
+        attempt.keep()
+        done.push(work)
+      },
+      failed: (work: Work, error: PolluxError) => outcomes.failed(work, error),
+      dropped: (work) => outcomes.dropped(work),
+      unfinished: (work) => void done.push(work),
+    }).run(works)
+    for (const work of [...works, ...skipped]) lanes.leave(work)
+    return done
+  }
+
+  /** Rolled back as soon as one message has failed: what was written for it cannot be told from the rest. */
+  async #call(
+    transaction: StoreTransaction,
+    given: readonly Decoded[],
+  ): Promise<readonly Verdict[]> {
+    const { attempts } = this.#parts
+    let verdicts: readonly Verdict[] = []
+    const partly = new Error('a message of the batch has failed')
+    try {
+      await transaction.attempt(async (capability) => {
+        verdicts = await callForMany(attempts, given, grant(attempts.service.uses, capability))
+        if (verdicts.some(({ error }) => error !== undefined)) throw partly
+      })
+    } catch (cause) {
+      if (cause !== partly || transaction.broken !== undefined) throw cause
+    }
+    return verdicts
+  }
+}
