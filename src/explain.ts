@@ -85,12 +85,22 @@ function effectsOf(service: Service): string {
   }
 }
 
-function orderOf({ uses, options: { order, concurrency } }: Service): Choice {
-  const atOnce =
-    Object.keys(uses).length > 0
+function orderOf(service: Service): Choice {
+  const { order } = service.options
+  return { choice: order, meaning: `${orderMeanings[order]} ${atOnce(service)}` }
+}
+
+function atOnce({ uses, handleMany, options: { concurrency, batch } }: Service): string {
+  const isShared = Object.keys(uses).length > 0
+  if (handleMany === undefined) {
+    return isShared
       ? 'Handlers run one after the other, as they share a transaction.'
       : `Up to ${concurrency} handlers run at once in a process.`
-  return { choice: order, meaning: `${orderMeanings[order]} ${atOnce}` }
+  }
+  const many = `A call of handleMany is given up to ${batch} messages, those of a partition in their order.`
+  return isShared
+    ? `${many} Each has a transaction, one after the other.`
+    : `${many} Up to ${concurrency} calls run at once in a process, with messages of different partitions.`
 }
 
 const orderMeanings: Readonly<Record<Service['options']['order'], string>> = {

@@ -3,7 +3,7 @@ import type { Service } from './service.ts'
 
 /** What is not promised for this service, a sentence each. */
 export function limitsOf(service: Service): readonly string[] {
-  const { outputs, options } = service
+  const { outputs, options, handleMany } = service
   return [
     ...idempotencyLimits(service),
     ...(outputs.length === 0 ? [] : outputLimits(service)),
@@ -15,6 +15,11 @@ export function limitsOf(service: Service): readonly string[] {
       : []),
     'What a handler does in other systems is neither fenced nor taken back; message.id can be its idempotency key there.',
     'A message that cannot be handled stops its partition: there is no retry and no dead letter yet.',
+    ...(handleMany === undefined
+      ? []
+      : [
+          'That a message is in one call only: a call that fails is repeated with halves, also with messages that had their turn in it.',
+        ]),
   ]
 }
 
@@ -61,7 +66,7 @@ function outputLimits({ needsStore, options: { publish } }: Service): string[] {
 
 /** What is worth a look in this service, a sentence each. */
 export function hintsOf(service: Service): readonly string[] {
-  const { outputs, uses, needsStore, options } = service
+  const { outputs, uses, needsStore, handleMany, options } = service
   return [
     ...idempotencyHints(service),
     ...(outputs.length > 0 && needsStore && options.publish === 'direct'
@@ -72,9 +77,9 @@ export function hintsOf(service: Service): readonly string[] {
           "Outputs can be there twice: readers that count them go by their header id; in a Pollux service that is idempotency: { by: 'event-id' }.",
         ]
       : []),
-    ...(Object.keys(uses).length > 0
+    ...(Object.keys(uses).length > 0 && handleMany === undefined
       ? [
-          'Keep handlers short, as one waits for the other; more processes, up to the number of partitions, do more.',
+          'Keep handlers short, as one waits for the other; more processes, up to the number of partitions, do more; handleMany writes many messages with one statement.',
         ]
       : []),
   ]

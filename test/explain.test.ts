@@ -204,3 +204,15 @@ test('an explanation is plain data', () => {
   const explanation = explain(outbox)
   assert.deepEqual(JSON.parse(JSON.stringify(explanation)), explanation)
 })
+
+test('how many messages a call is given, and how many calls run at once, is told for batches', () => {
+  const many = { inputs: [orders], batch: 20, handleMany() {} } as const
+  assert.match(
+    explain(defineService('many', many)).order.meaning,
+    /up to 20 messages.* Up to 2 calls run at once in a process, with messages of different partitions/,
+  )
+  assert.match(
+    explain(defineService('many-own', { ...many, uses: { db } })).order.meaning,
+    /up to 20 messages.* Each has a transaction, one after the other/,
+  )
+})

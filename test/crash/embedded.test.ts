@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { embeddedBroker, pgliteStore } from '../../src/embedded/index.ts'
+import { connectPglite } from '../../src/embedded/pglite/pglite-connection.ts'
 import { type Effect, effectsIn } from '../guarantees/effects.ts'
 import { checkEffects, oncePerEvent } from '../guarantees/rules.ts'
 import { type Place, Scene, seed } from '../guarantees/scene.ts'
@@ -13,6 +14,31 @@ test(`killed again and again, without a store: nothing is lost (POLLUX_SEED=${se
     const rules = oncePerEvent(undefined)
     const scene = await Scene.open(place, { mechanism: 'direct', rules })
     await scene.crashAgainAndAgain()
+  })
+})
+
+test(`killed again and again, in batches without a store: nothing is lost (POLLUX_SEED=${seed})`, async () => {
+  await inFolder(async (place) => {
+    const scene = await Scene.open(place, { mechanism: 'batches', rules: oncePerEvent(undefined) })
+    await scene.crashAgainAndAgain()
+  })
+})
+
+test(`killed again and again, batches writing in the unit's transaction: their rows are there once (POLLUX_SEED=${seed})`, async () => {
+  await inFolder(async (place, folder) => {
+    const connection = await connectPglite(folder)
+    await connection.query('create schema copying')
+    await connection.query(
+      'create table copying.effects (number serial, key text, value text, owner text, started int8)',
+    )
+    await connection.close()
+    const rules = {
+      ...oncePerEvent(undefined),
+      // One process at a time has the store.
+      finally: async (seen: Seen) => checkEffects(await rowsIn(folder), seen),
+    }
+    const scene = await Scene.open(place, { mechanism: 'own-sql-batches', rules })
+    await scene.crashAgainAndAgain({}, { names: ['a'], each: 1 })
   })
 })
 
@@ -57,4 +83,13 @@ async function effectsOf(folder: string, { inputs }: Seen): Promise<readonly Eff
   )
   await store.close()
   return states.flatMap(({ value }, index) => effectsIn(keys[index] ?? '', `${value}`))
+}
+
+async function rowsIn(folder: string): Promise<readonly Effect[]> {
+  const connection = await connectPglite(folder)
+  const rows = await connection.query('select * from copying.effects order by number')
+  await connection.close()
+  return rows.map(({ key, value, owner, started }) => {
+    return { key: `${key}`, value: `${value}`, owner: `${owner}`, started: Number(started) }
+  })
 }

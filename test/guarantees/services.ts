@@ -10,6 +10,8 @@ export type Mechanism =
   | 'version'
   | 'direct-stored'
   | 'own-sql'
+  | 'batches'
+  | 'own-sql-batches'
   | 'transaction'
 
 export interface ServiceNames {
@@ -36,6 +38,8 @@ export interface ServiceSettings extends ServiceNames {
 export function serviceOf(settings: ServiceSettings): Service {
   const { mechanism } = settings
   if (mechanism === 'own-sql') return withOwnSql(settings)
+  if (mechanism === 'batches') return inBatches(settings)
+  if (mechanism === 'own-sql-batches') return inBatchesWithOwnSql(settings)
   if (mechanism === 'direct' || mechanism === 'transaction') {
     const { group, output, common } = partsOf(settings)
     return defineService(group, {
@@ -89,6 +93,50 @@ function withOwnSql(settings: ServiceSettings): Service {
       if (eventOf(value) === settings.failing)
         throw new Error(`event ${value} fails: transaction ${row?.transaction}`)
       return output(key, effect)
+    },
+  })
+}
+
+// Small ones, so that several calls run at once.
+const batch = 7
+
+function inBatches(settings: ServiceSettings): Service {
+  const { group, output, common } = partsOf(settings)
+  return defineService(group, {
+    ...common,
+    batch,
+    handleMany: async (messages) =>
+      await Promise.all(
+        messages.map(async (message) => {
+          const effect = await begin(message.value, settings)
+          return { message, outputs: output(message.key, effect) }
+        }),
+      ),
+  })
+}
+
+function inBatchesWithOwnSql(settings: ServiceSettings): Service {
+  const { group, output, common } = partsOf(settings)
+  return defineService(group, {
+    ...common,
+    batch,
+    uses: { db: postgresTransaction },
+    async handleMany(messages, { db }) {
+      const effects = await Promise.all(messages.map(({ value }) => begin(value, settings)))
+      await db.query(
+        `insert into "${group}".effects (key, value, owner, started)
+          select * from unnest($1::text[], $2::text[], $3::text[], $4::int8[])`,
+        [
+          messages.map(({ key }) => key),
+          effects.map(({ value }) => value),
+          effects.map(({ owner }) => owner),
+          effects.map(({ started }) => started),
+        ],
+      )
+      return messages.map((message, index) => ({
+        message,
+        outputs: output(message.key, effects[index] as Omit<Effect, 'key'>),
+      }))
     },
   })
 }

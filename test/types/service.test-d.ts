@@ -88,3 +88,55 @@ defineService('no inputs', { handle() {} })
 
 // @ts-expect-error: not an order
 defineService('wrong order', { inputs: [orders], order: 'keys', handle() {} })
+
+defineService('many at a time', {
+  inputs: [orders, parcels],
+  outputs: [invoices],
+  batch: 100,
+  idempotency: { by: 'event-id', id: ({ key }) => key },
+  async handleMany(messages, { log, signal }) {
+    signal.throwIfAborted()
+    const [first] = messages
+    log.info({ key: first.key, count: messages.length }, 'a batch')
+    return messages.map((message) =>
+      message.topic === 'parcels'
+        ? { message, error: new Error('not today') }
+        : { message, outputs: invoices.message({ key: message.key, value: { sum: 1 } }) },
+    )
+  },
+})
+
+defineService('many, nothing returned', { inputs: [orders], handleMany() {} })
+
+defineService('undeclared output of many', {
+  inputs: [orders],
+  outputs: [invoices],
+  // @ts-expect-error: parcels is not among the outputs
+  handleMany: (messages) =>
+    messages.map((message) => ({
+      message,
+      outputs: parcels.message({ key: message.key, value: { weight: 1 } }),
+    })),
+})
+
+defineService('result without its message', {
+  inputs: [orders],
+  // @ts-expect-error: which message it is about is missing
+  handleMany: (messages) => messages.map(() => ({ error: new Error('lost') })),
+})
+
+// @ts-expect-error: one of them
+defineService('both handlers', { inputs: [orders], handle() {}, handleMany() {} })
+
+// @ts-expect-error: there is one message at a time
+defineService('batch of one', { inputs: [orders], batch: 5, handle() {} })
+
+// @ts-expect-error: each message of a batch has another key
+defineService('many with state', { inputs: [orders], state: json(Total), handleMany() {} })
+
+// @ts-expect-error: versions are kept by key
+defineService('many by version', {
+  inputs: [orders],
+  idempotency: { by: 'version', of: () => 1 },
+  handleMany() {},
+})
