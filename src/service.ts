@@ -4,6 +4,7 @@ import { shown } from './errors.ts'
 import { type Idempotency, type IdempotencyRule, readIdempotency } from './idempotency.ts'
 import { checkObject, Problems, readOptions } from './options.ts'
 import type { Logger } from './ports/logger.ts'
+import { readSchedule, type Schedule, type ScheduleDefinition } from './schedule.ts'
 import {
   defaultConcurrency,
   type ServiceOptions,
@@ -70,6 +71,11 @@ interface CommonDefinition<
    * transaction, one message or batch after the other.
    */
   readonly uses?: U
+  /**
+   * Work that is due by time, done by one member of the group: the owner of the first input's partition 0. Needs `uses`, as
+   * it runs in a transaction of its own, between those of messages.
+   */
+  readonly schedule?: ScheduleDefinition<O, U>
 }
 
 /** A service whose handler is given one message. */
@@ -141,6 +147,7 @@ export interface Service {
   /** Undefined when it is `handleMany` that handles. */
   readonly handle: ((message: never, context: never) => unknown) | undefined
   readonly handleMany: ((messages: never, context: never) => unknown) | undefined
+  readonly schedule: Schedule | undefined
 }
 
 const legalName = /^[A-Za-z0-9._-]{1,200}$/
@@ -154,6 +161,7 @@ const definitionNames = [
   'uses',
   'handle',
   'handleMany',
+  'schedule',
 ]
 
 /**
@@ -171,7 +179,7 @@ export function defineService<
   checkObject('defineService()', definition, 'a name and { inputs: […], handle(message) { … } }')
   const problems = new Problems()
   const { inputs, outputs = [], state, idempotency, uses = {}, ...others } = definition
-  const { handle, handleMany, ...rest } = others
+  const { handle, handleMany, schedule, ...rest } = others
   if (typeof name !== 'string' || !legalName.test(name)) {
     problems.add(
       `name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`,
@@ -207,6 +215,7 @@ export function defineService<
     },
     handle: handle as Service['handle'],
     handleMany: handleMany as Service['handleMany'],
+    schedule: readSchedule(schedule, problems),
   }
   checkTogether(service, problems)
   problems.throwIfAny(`Service ${shown(name)} is wrong`)
@@ -252,7 +261,15 @@ function checkTogether(service: Service, problems: Problems): void {
       "publish: expected 'outbox' since the handler writes in the unit's transaction (uses), found 'direct': outputs would be out before it is known whether that commits",
     )
   }
+  if (service.schedule !== undefined && Object.keys(uses).length === 0)
+    problems.add(
+      'schedule: expected uses, such as { db: postgresTransaction }, as it runs in a transaction of the store; found none',
+    )
   if (fencing) return
+  if (service.schedule !== undefined)
+    problems.add(
+      'fencing: expected true with schedule, whose runs count only while its partition is ours, found false',
+    )
   if (publish === 'outbox')
     problems.add(
       "fencing: expected true since publish is 'outbox', whose rows belong to the partition's owner, found false",

@@ -16,6 +16,8 @@ export interface ServiceCounts {
    * has lost commits.
    */
   restarts: number
+  /** Runs of its schedule that failed. */
+  failedRuns: number
 }
 
 export function newCounts(service: string): ServiceCounts {
@@ -27,5 +29,6 @@ export function newCounts(service: string): ServiceCounts {
     recovered: 0,
     repeated: 0,
     restarts: 0,
+    failedRuns: 0,
   }
 }

@@ -2,7 +2,14 @@ import type { CommitResult, Store, Unit } from '../ports/store.ts'
 import type { LoaderParts } from './loader.ts'
 import type { Partition, Work } from './partition.ts'
 import { doubtsOf, reconcile } from './reconcile.ts'
-import { type BuiltUnit, buildUnit, bytesOf, type UnitPart } from './unit.ts'
+import {
+  type BuiltUnit,
+  buildOwnUnit,
+  buildUnit,
+  bytesOf,
+  type OwnWork,
+  type UnitPart,
+} from './unit.ts'
 
 /** What becomes of finished work. None may throw. */
 export interface Commits {
@@ -146,8 +153,20 @@ export class GroupCommit {
     works: readonly Work[],
     commit: (unit: Unit) => Promise<CommitResult>,
   ): Promise<void> {
+    await this.#commitBuilt(() => this.#build(works), commit)
+  }
+
+  /** The same for what was done for a partition by itself. */
+  async commitOwn(own: OwnWork, commit: (unit: Unit) => Promise<CommitResult>): Promise<void> {
+    await this.#commitBuilt(() => buildOwnUnit(this.#parts.service, own), commit)
+  }
+
+  async #commitBuilt(
+    build: () => BuiltUnit,
+    commit: (unit: Unit) => Promise<CommitResult>,
+  ): Promise<void> {
     await this.alone(async () => {
-      const built = this.#build(works)
+      const built = build()
       const result = await commit(built.unit)
       if (result.outcome === 'committed') return this.#advance(built, result.versions)
       await this.#giveUp(built, result.outcome === 'fenced')

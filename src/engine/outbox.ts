@@ -45,6 +45,8 @@ export class Outbox {
       for (const work of works) this.#parts.finished(work)
       return
     }
+    // Those of no message count as work themselves, as what a previous owner has left.
+    if (works.length === 0) partition.inFlight += 1
     this.#publish({ partition, unit: partition.unit, outputs, works, lowest, bytes })
   }
 

@@ -5,7 +5,7 @@ import type { OutgoingRecord } from '../ports/broker.ts'
 import type { Service } from '../service.ts'
 import type { AnyTopic, OutputHeaders, OutputMessage } from '../topic.ts'
 import { inputIdentity } from './identity.ts'
-import type { Work } from './partition.ts'
+import type { Partition, Work } from './partition.ts'
 
 const none: readonly OutgoingRecord[] = []
 
@@ -18,12 +18,35 @@ export function encodeOutputs(
   work: Work,
   returned: unknown,
 ): readonly OutgoingRecord[] {
+  return encodeAll(service, returned, () => {
+    const isDirect = service.options.publish === 'direct'
+    return inputIdentity(work, isDirect || service.idempotency?.by === 'event-id')
+  })
+}
+
+/**
+ * The records of what a scheduled run returned for the next unit of a partition. They are stored with that unit, whose
+ * number is given once under each epoch.
+ * @throws POLLUX_OUTPUT_UNDECLARED, POLLUX_ENCODE_FAILED
+ */
+export function encodeScheduled(
+  service: Service,
+  { identity, epoch, unit }: Partition,
+  returned: unknown,
+): readonly OutgoingRecord[] {
+  return encodeAll(service, returned, () => `schedule/${identity}/${epoch}/${unit + 1}`)
+}
+
+/** @param identityOf what the outputs' ids follow from; asked only when there are any. */
+function encodeAll(
+  service: Service,
+  returned: unknown,
+  identityOf: () => string,
+): readonly OutgoingRecord[] {
   if (returned === undefined || returned === null) return none
   const outputs = (Array.isArray(returned) ? returned : [returned]) as OutputMessage[]
   if (outputs.length === 0) return none
-  const isDirect = service.options.publish === 'direct'
-  const goesByEvents = isDirect || service.idempotency?.by === 'event-id'
-  const identity = `${service.name}:${inputIdentity(work, goesByEvents)}`
+  const identity = `${service.name}:${identityOf()}`
   return outputs.map((output, index) => encodeOutput(service, identity, output, index))
 }
 

@@ -90,7 +90,7 @@ export class ServiceRun implements Ends {
           : undefined,
         added: (partition, left, position) => this.#added(partition, left, position),
         drain: (partitions) => this.#giveUp(partitions),
-        removed: (partition) => this.#stages.lanes.remove(partition),
+        removed: (partition) => this.#stages.remove(partition),
         broken: (error) => this.broken(error),
       },
       this.#logger,
@@ -222,6 +222,8 @@ export class ServiceRun implements Ends {
 
   recovered(partition: Partition): void {
     partition.finishOne()
+    // What is due by time waits for it.
+    this.#stages.starter.dispatch()
     this.#offsets?.poke()
   }
 

@@ -23,7 +23,7 @@ import { Lanes } from './lanes.ts'
 import { LedgerWatch } from './ledger-watch.ts'
 import { Loader, type LoaderParts } from './loader.ts'
 import type { Outbox } from './outbox.ts'
-import { encodeOutputs } from './outputs.ts'
+import { encodeOutputs, encodeScheduled } from './outputs.ts'
 import { Effects, type Partition, Work } from './partition.ts'
 import { pause } from './patience.ts'
 import {
@@ -37,6 +37,7 @@ import {
   transactionPipeline,
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
+import { Scheduler } from './scheduler.ts'
 import { type StarterParts, starterOf } from './starters.ts'
 import { StateCells } from './state-cells.ts'
 import type { Waits } from './waits.ts'
@@ -76,6 +77,7 @@ export class ServiceStages {
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
   readonly #watch: LedgerWatch | undefined
+  readonly #scheduler: Scheduler | undefined
   #turn = 0
   #housekeeping: Housekeeping | undefined
   #transactional: TransactionalProducer | undefined
@@ -97,6 +99,7 @@ export class ServiceStages {
     this.outbox = stages.outbox
     this.#watch = this.#makeWatch(store, stages)
     this.#loader = this.#makeLoader(store)
+    this.#scheduler = this.#makeScheduler()
     this.#admission = new Admission({
       lanes: this.lanes,
       loader: this.#loader,
@@ -134,6 +137,7 @@ export class ServiceStages {
   async close(): Promise<void> {
     this.#housekeeping?.stop()
     this.#watch?.stop()
+    this.#scheduler?.stop()
     this.outbox?.stop()
     await this.#transactional?.close()
   }
@@ -151,6 +155,8 @@ export class ServiceStages {
   add(partition: Partition, left: readonly StoredOutputs[], position: number): void {
     partition.forgotten = (work) => this.#forget(work)
     this.lanes.add(partition)
+    // Nothing may come that would start it.
+    if (this.#scheduler !== undefined) queueMicrotask(() => this.starter.dispatch())
     if (left.length === 0) return
     const outputs = left.reduce((sum, { records }) => sum + records.length, 0)
     this.#parts.counts.recovered += outputs
@@ -159,6 +165,12 @@ export class ServiceStages {
       'publishing what was stored and not acknowledged',
     )
     this.outbox?.recover(partition, left, position)
+  }
+
+  /** A partition has ended. */
+  remove(partition: Partition): void {
+    this.lanes.remove(partition)
+    this.#scheduler?.removed(partition)
   }
 
   /** One that was begun, and waited to be handled again, still counts as work. */
@@ -214,9 +226,12 @@ export class ServiceStages {
     }
   }
 
-  #encode(work: Work, returned: unknown): ReturnType<typeof encodeOutputs> {
-    const { service, producer } = this.#parts
-    const outputs = encodeOutputs(service, work, returned)
+  #encode(work: Work, returned: unknown): readonly OutgoingRecord[] {
+    return this.#checked(encodeOutputs(this.#parts.service, work, returned))
+  }
+
+  #checked(outputs: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
+    const { producer } = this.#parts
     const problem = refusalOf(outputs, (record) => producer.check(record))
     if (problem !== undefined) throw problem
     return outputs
@@ -243,7 +258,20 @@ export class ServiceStages {
       lanes: this.lanes,
       outcomes: this.#outcomes,
       recovered: () => this.recovered(),
+      scheduler: this.#scheduler,
       stored,
+    })
+  }
+
+  #makeScheduler(): Scheduler | undefined {
+    const { service } = this.#parts
+    const { schedule } = service
+    if (schedule === undefined) return undefined
+    return new Scheduler({
+      ...this.#parts,
+      schedule,
+      encode: (partition, returned) => this.#checked(encodeScheduled(service, partition, returned)),
+      dispatch: () => this.starter.dispatch(),
     })
   }
 

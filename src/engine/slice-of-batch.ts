@@ -7,7 +7,7 @@ import type { Batch, BatchSource } from './batch-source.ts'
 import type { BatchOutcomes } from './batches.ts'
 import type { Lanes } from './lanes.ts'
 import type { Work } from './partition.ts'
-import { grant, type SliceContents } from './slices.ts'
+import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
 
 /** What it needs of its surroundings. */
 export interface SliceOfBatchParts {
@@ -18,18 +18,19 @@ export interface SliceOfBatchParts {
 }
 
 /** A batch that is handled in a transaction behind one savepoint, or in halves behind one each. */
-export class SliceOfBatch implements SliceContents<Batch> {
+export class SliceOfBatch implements SliceContents {
   readonly #parts: SliceOfBatchParts
 
   constructor(parts: SliceOfBatchParts) {
     this.#parts = parts
   }
 
-  next(): Batch | undefined {
-    return this.#parts.source.take()
+  next(): Slice | undefined {
+    const batch = this.#parts.source.take()
+    return batch && ((transaction) => this.#fill(transaction, batch))
   }
 
-  async fill(transaction: StoreTransaction, { works, skipped }: Batch): Promise<readonly Work[]> {
+  async #fill(transaction: StoreTransaction, { works, skipped }: Batch): Promise<Filled> {
     const { attempts, lanes, outcomes } = this.#parts
     const done: Work[] = []
     for (const work of skipped) outcomes.skipped(work)
@@ -48,7 +49,7 @@ export class SliceOfBatch implements SliceContents<Batch> {
       unfinished: (work) => void done.push(work),
     }).run(works)
     for (const work of [...works, ...skipped]) lanes.leave(work)
-    return done
+    return { works: done }
   }
 
   /** Rolled back as soon as one message has failed: what was written for it cannot be told from the rest. */

@@ -5,7 +5,7 @@ import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Outcomes } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
 import type { Work } from './partition.ts'
-import { grant, type SliceContents } from './slices.ts'
+import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
 
 /** What they need of their surroundings. */
 export interface SliceOfMessagesParts {
@@ -26,15 +26,20 @@ interface Next {
 }
 
 /** Messages that are handled in a transaction one after the other, each behind a savepoint. */
-export class SliceOfMessages implements SliceContents<Next> {
+export class SliceOfMessages implements SliceContents {
   readonly #parts: SliceOfMessagesParts
 
   constructor(parts: SliceOfMessagesParts) {
     this.#parts = parts
   }
 
+  next(): Slice | undefined {
+    const first = this.#next()
+    return first && ((transaction) => this.#fill(transaction, first))
+  }
+
   /** The next message that is to be handled or skipped, begun. */
-  next(): Next | undefined {
+  #next(): Next | undefined {
     const { lanes, admission } = this.#parts
     for (let work = lanes.next(); work !== undefined; work = lanes.next()) {
       const admitted = admission.admit(work)
@@ -48,7 +53,7 @@ export class SliceOfMessages implements SliceContents<Next> {
     return undefined
   }
 
-  async fill(transaction: StoreTransaction, first: Next): Promise<readonly Work[]> {
+  async #fill(transaction: StoreTransaction, first: Next): Promise<Filled> {
     const { clock } = this.#parts
     const done: Work[] = []
     const start = clock.now()
@@ -58,9 +63,9 @@ export class SliceOfMessages implements SliceContents<Next> {
       else await this.#attempt(next.work, transaction, done)
       if (transaction.broken !== undefined) break
       const isFull = done.length >= largestSlice || clock.now() - start >= longestSlice
-      next = isFull ? undefined : this.next()
+      next = isFull ? undefined : this.#next()
     }
-    return done
+    return { works: done }
   }
 
   #skip(work: Work, done: Work[]): void {

@@ -10,6 +10,7 @@ import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
 import type { Partition } from './partition.ts'
 import type { Ends, StoreStages } from './pipeline.ts'
+import type { Scheduler } from './scheduler.ts'
 import { Setbacks } from './setbacks.ts'
 import { SliceOfBatch } from './slice-of-batch.ts'
 import { SliceOfMessages } from './slice-of-messages.ts'
@@ -30,6 +31,8 @@ export interface StarterParts {
   patiently<T>(what: string, action: () => Promise<T>): Promise<T>
   /** The store works again after trouble. */
   recovered(): void
+  /** Undefined when nothing is due by time. */
+  readonly scheduler: Scheduler | undefined
   /** Undefined without a store. */
   readonly stored:
     | { readonly store: Store; readonly stages: StoreStages; readonly admission: Admission }
@@ -57,18 +60,22 @@ function sourceOf({ attempts, lanes, stored, partitions }: StarterParts): BatchS
   return new BatchSource({ lanes, admission: stored?.admission, most: batch, partitions })
 }
 
-function slices<First>(
+function slices(
   parts: StarterParts,
   { store, stages: { groupCommit, outbox } }: NonNullable<StarterParts['stored']>,
-  contents: SliceContents<First>,
-): Slices<First> {
-  const { ends, patiently, outcomes } = parts
+  contents: SliceContents,
+): Slices {
+  const { ends, patiently, outcomes, scheduler } = parts
   const setbacks = new Setbacks({ ...parts, signal: parts.stopping })
   return new Slices({
     contents,
+    schedule: scheduler,
     setbacks,
     begin: () => patiently('beginning a transaction', () => beginIn(store)),
-    commit: (works, commit) => groupCommit.commitWhole(works, commit),
+    commit: ({ works, own }, commit) =>
+      own === undefined
+        ? groupCommit.commitWhole(works, commit)
+        : groupCommit.commitOwn(own, commit),
     room: () => outbox?.room(),
     startedAll: () => outcomes.startedAll(),
     broken: (error) => ends.broken(error),
@@ -85,12 +92,13 @@ function takenBackBy(
   { ends, logger, stopping }: StarterParts,
   groupCommit: StoreStages['groupCommit'],
   setbacks: Setbacks,
-): SliceParts<unknown>['takenBack'] {
-  return async (works, cause) => {
+): SliceParts['takenBack'] {
+  return async ({ works, own }, cause) => {
     for (const work of works) ends.takenBack(work)
     if (PolluxError.is(cause, 'POLLUX_STORE_UNREACHABLE')) await setbacks.again(cause)
     else logger.warn({ error: errorText(cause) }, 'a transaction was taken back')
     const partitions = new Set(works.map(({ partition }) => partition))
+    if (own !== undefined) partitions.add(own.partition)
     await groupCommit.alone(async () => {
       const left = [...partitions].filter(({ hasEnded }) => !hasEnded)
       // When it is over anyway, nothing may follow: the ledger would pass over what was taken back.

@@ -11,6 +11,12 @@ export interface UnitPart {
   readonly bytes: number
 }
 
+/** What was done for a partition by itself, none of its messages. */
+export interface OwnWork {
+  readonly partition: Partition
+  readonly outputs: readonly OutgoingRecord[]
+}
+
 /** A unit with what is needed to go on once it is committed. */
 export interface BuiltUnit {
   readonly unit: Unit
@@ -51,6 +57,17 @@ export function buildUnit(
   const cells = [...latest.keys()]
   const states = [...latest].map(([cell, change]) => stateChange(cell, change))
   return { unit: { service, marks, states, ledger }, parts: list, cells }
+}
+
+/** The unit of what was done for a partition: its number goes up, and its position stays. */
+export function buildOwnUnit(service: string, { partition, outputs }: OwnWork): BuiltUnit {
+  const lowest = partition.tracker.position
+  const part = { partition, works: [], outputs, lowest, bytes: bytesOf(outputs) }
+  return {
+    unit: { service, marks: [], states: [], ledger: [ledgerChange(part)] },
+    parts: [part],
+    cells: [],
+  }
 }
 
 interface MutablePart extends UnitPart {
