@@ -25,6 +25,8 @@ export interface Explanation {
   readonly state: Choice<'store' | 'none'>
   readonly publish: Choice
   readonly fence: Choice<Fence>
+  /** What it does by time; its choice is how often. Null when it does nothing so. */
+  readonly schedule: Choice | null
   /** What becomes of a message when the process dies, by how far it had come; in the order of its way. */
   readonly crashOutcomes: readonly CrashOutcome[]
   readonly notPromised: readonly string[]
@@ -43,6 +45,7 @@ export function explain(service: Service): Explanation {
     state: stateOf(service),
     publish: publishOf(service),
     fence: { choice: fenceOf(service), meaning: fenceMeaning(service) },
+    schedule: scheduleOf(service),
     crashOutcomes: crashOutcomes(service),
     notPromised: limitsOf(service),
     hints: hintsOf(service),
@@ -107,6 +110,14 @@ const orderMeanings: Readonly<Record<Service['options']['order'], string>> = {
   key: 'Messages of a key are handled one after the other, those without a key by partition.',
   partition: 'Messages of a partition are handled one after the other.',
   none: 'Messages are handled in any order.',
+}
+
+function scheduleOf({ schedule, inputs: [first] }: Service): Choice | null {
+  if (schedule === undefined) return null
+  return {
+    choice: `every ${durationText(schedule.every)}`,
+    meaning: `One process runs it, the owner of ${first?.name}/0, in a transaction between those of messages. What it writes and stores to be sent is there as a whole or not at all; a run that fails or is cut off comes again.`,
+  }
 }
 
 function idempotencyOf({ idempotency, options }: Service): Choice {

@@ -16,6 +16,7 @@ export type { Logger } from './ports/logger.ts'
 export type { Store } from './ports/store.ts'
 export { type RunOptions, run } from './run.ts'
 export type { RuntimeOptions } from './runtime-options.ts'
+export type { ScheduledContext } from './schedule.ts'
 export {
   type BatchResult,
   defineService,

@@ -216,3 +216,13 @@ test('how many messages a call is given, and how many calls run at once, is told
     /up to 20 messages.* Each has a transaction, one after the other/,
   )
 })
+
+test('what a service does by time is told, and who does it', () => {
+  const service = { inputs: [orders, payments], uses: { db }, handle() {} } as const
+  assert.equal(explain(defineService('no-schedule', service)).schedule, null)
+  const { schedule } = explain(
+    defineService('schedule', { ...service, schedule: { every: '5m', run() {} } }),
+  )
+  assert.equal(schedule?.choice, 'every 5m')
+  assert.match(schedule.meaning, /the owner of orders\/0/)
+})

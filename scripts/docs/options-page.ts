@@ -3,6 +3,7 @@ import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
+import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
 
 type Table = Readonly<Record<string, Option<unknown>>>
@@ -17,9 +18,15 @@ const sections: readonly Section[] = [
   {
     title: 'Service',
     intro:
-      'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses` and `handle` or `handleMany`. ' +
+      'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses`, `schedule` and `handle` or `handleMany`. ' +
       '[Services](services.md) describes those.',
     table: serviceOptions,
+  },
+  {
+    title: 'Schedule',
+    intro:
+      'In `schedule: { … }` of `defineService`, beside `run`. [Services](services.md#work-that-is-due-by-time) describes that.',
+    table: scheduleOptions,
   },
   {
     title: 'Runtime',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { json } from '../../src/codecs/json.ts'
 import { text } from '../../src/codecs/text.ts'
 import { defineService } from '../../src/service.ts'
+import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 import { topic } from '../../src/topic.ts'
 
 const Order = z.object({ id: z.string(), amount: z.number() })
@@ -139,4 +140,51 @@ defineService('many by version', {
   inputs: [orders],
   idempotency: { by: 'version', of: () => 1 },
   handleMany() {},
+})
+
+const uses = { db: postgresTransaction }
+
+defineService('scheduled', {
+  inputs: [orders],
+  outputs: [invoices],
+  uses,
+  schedule: {
+    every: '5m',
+    async run({ db, now, log, signal, again }) {
+      signal.throwIfAborted()
+      const rows = await db.query<{ readonly id: string }>('select id from due where at < $1', [
+        now,
+      ])
+      if (rows.length > 100) again()
+      log.info({ rows: rows.length }, 'due')
+      return rows.map(({ id }) => invoices.message({ key: id, value: { sum: 1 } }))
+    },
+  },
+  handleMany() {},
+})
+
+defineService('undeclared output of a run', {
+  inputs: [orders],
+  outputs: [invoices],
+  uses,
+  schedule: {
+    // @ts-expect-error: parcels is not among the outputs
+    run: () => parcels.message({ key: 'k', value: { weight: 1 } }),
+  },
+  handle() {},
+})
+
+defineService('no transaction for a run', {
+  inputs: [orders],
+  // @ts-expect-error: nothing was asked for
+  schedule: { run: ({ db }) => void db },
+  handle() {},
+})
+
+defineService('no such time', {
+  inputs: [orders],
+  uses,
+  // @ts-expect-error: not a duration
+  schedule: { every: 'daily', run() {} },
+  handle() {},
 })

@@ -18,6 +18,7 @@ const moments: Readonly<Record<CrashMoment, string>> = {
 export function explanationText(explanation: Explanation, store: string | null): string {
   const { service, guarantee, inputs, outputs, order, idempotency, state, publish, fence } =
     explanation
+  const { schedule } = explanation
   const kept = store === null ? state.meaning : `${state.meaning} Here it is ${store}.`
   return [
     escapeControls(service),
@@ -30,6 +31,7 @@ export function explanationText(explanation: Explanation, store: string | null):
     labelled('state', kept),
     labelled('publish', chosen(publish)),
     labelled('fence', chosen(fence)),
+    ...(schedule === null ? [] : [labelled('schedule', chosen(schedule))]),
     '',
     ...crashLines(explanation),
     ...list('Not promised', explanation.notPromised),
