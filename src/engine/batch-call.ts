@@ -51,7 +51,16 @@ export async function callForMany(
 ): Promise<readonly Verdict[]> {
   const { service, logger } = attempts
   const messages = given.map(({ message }) => message)
-  const context = { log: logger, signal: signalOf(given), ...granted }
+  let signal: AbortSignal | undefined
+  const context = {
+    log: logger,
+    // Most handlers do not ask for it, and one made of several costs something.
+    get signal() {
+      signal ??= signalOf(given)
+      return signal
+    },
+    ...granted,
+  }
   const returned = await service.handleMany?.(messages as never, context as never)
   const outputsOf = resultsOf(returned, messages)
   return given.map((one) => {

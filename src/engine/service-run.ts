@@ -136,8 +136,10 @@ export class ServiceRun implements Ends {
   }
 
   #makeFetcher(member: GroupMember): Fetcher {
-    const { settings, clock, store } = this.#parts
-    const most = store === undefined ? settings.bufferMessages : storedInWork
+    const { service, settings, clock, store } = this.#parts
+    // While a batch is in work, the next one gathers.
+    const gathering = Math.max(storedInWork, 2 * service.options.batch)
+    const most = store === undefined ? settings.bufferMessages : gathering
     return new Fetcher({
       member,
       partitions: () => this.#assignment.all,

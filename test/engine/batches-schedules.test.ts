@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { embeddedBroker } from '../../src/embedded/index.ts'
 import { type Capability, defineService, type Service, text, topic } from '../../src/index.ts'
-import type { Store } from '../../src/ports/store.ts'
+import type { Store, StoreTransaction } from '../../src/ports/store.ts'
 import { memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
+import { storeOver } from '../../src/testing/store-over.ts'
+import { unreachable } from '../cases/faulty-store.ts'
 import { MemoryTable } from '../testing/transactional-memory-store.ts'
 import { kept } from './kept.ts'
 
@@ -21,7 +23,7 @@ const memoryTable: Capability<Table> = { name: 'memoryTable' }
 
 interface Plan {
   readonly keys: readonly string[]
-  readonly kind: 'storeless' | 'stored' | 'events' | 'own rows'
+  readonly kind: 'storeless' | 'transaction' | 'stored' | 'direct' | 'events' | 'own rows'
   readonly batch: number
   readonly concurrency: number
   readonly order: 'key' | 'partition'
@@ -30,17 +32,20 @@ interface Plan {
   /** What fails is told by the result, instead of being thrown. */
   readonly tells: boolean
   readonly waits: boolean
+  /** The attempt, of all that are made in transactions, that its transaction does not survive. */
+  readonly broken: number
 }
 
 const plans: fc.Arbitrary<Plan> = fc.record({
   keys: fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { minLength: 1, maxLength: 50 }),
-  kind: fc.constantFrom('storeless', 'stored', 'events', 'own rows'),
+  kind: fc.constantFrom('storeless', 'transaction', 'stored', 'direct', 'events', 'own rows'),
   batch: fc.constantFrom(1, 2, 3, 7, 500),
   concurrency: fc.constantFrom(1, 2, 3),
   order: fc.constantFrom('key', 'partition'),
   failing: fc.array(fc.nat(60), { maxLength: 3 }),
   tells: fc.boolean(),
   waits: fc.boolean(),
+  broken: fc.nat(15),
 })
 
 /** One run after the other over the same broker and store. */
@@ -49,6 +54,7 @@ class World {
   readonly #broker = kept(embeddedBroker())
   readonly #data = new MemoryStoreData()
   readonly #busy = new Set<number>()
+  #attempts = 0
   readonly table = new MemoryTable()
   outputs: readonly { readonly key: string; readonly value: string }[] = []
 
@@ -61,7 +67,7 @@ class World {
     const { keys, kind } = this.#plan
     const runtime = await testRuntime(this.#service(failing), {
       broker: this.#broker,
-      ...(kind === 'storeless' ? {} : { store: this.#store() }),
+      ...(kind === 'storeless' || kind === 'transaction' ? {} : { store: this.#store() }),
     })
     // Each event is written twice where copies are known by its id.
     const copies = kind === 'events' ? 2 : 1
@@ -83,7 +89,30 @@ class World {
   }
 
   #store(): Store {
-    return this.table.join(memoryStore(this.#data))
+    const store = this.table.join(memoryStore(this.#data))
+    const { transactions } = store
+    assert.ok(transactions)
+    const begin = async () => this.#fragile(await transactions.begin())
+    return storeOver(store, { transactions: { capability: transactions.capability, begin } })
+  }
+
+  #fragile(transaction: StoreTransaction): StoreTransaction {
+    let broken: Error | undefined
+    return {
+      get broken() {
+        return broken
+      },
+      attempt: (body) =>
+        transaction.attempt(async (capability) => {
+          this.#attempts += 1
+          const value = await body(capability)
+          if (this.#attempts !== this.#plan.broken) return value
+          broken = unreachable()
+          throw broken
+        }),
+      commit: (unit) => transaction.commit(unit),
+      rollback: () => transaction.rollback(),
+    }
   }
 
   #service(failing: string | undefined): Service {
@@ -94,6 +123,8 @@ class World {
       batch,
       concurrency,
       order,
+      ...(kind === 'transaction' && { publish: 'transaction' }),
+      ...(kind === 'direct' && { idempotency: { by: 'offset' }, publish: 'direct' }),
       ...(kind === 'stored' && { idempotency: { by: 'offset' } }),
       ...(kind === 'events' && { idempotency: { by: 'event-id' } }),
       ...(kind === 'own rows' && { uses: { db: memoryTable } }),
