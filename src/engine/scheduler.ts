@@ -48,19 +48,20 @@ export class Scheduler implements SliceContents {
   }
 
   next(): Slice | undefined {
-    const { schedule, stopping, clock } = this.#parts
     const partition = this.#owned()
-    if (partition === undefined || partition.isClosed || stopping.aborted) return undefined
-    if (this.#due === undefined && partition.unpublished.some(isLeft)) return undefined
-    const now = clock.now()
-    if (this.#due !== undefined && now < this.#due) {
-      this.#wakeAt(this.#due, now)
-      return undefined
-    }
-    this.#due = now + schedule.every
-    this.#wakeAt(this.#due, now)
+    if (partition === undefined || !this.#isDue(partition)) return undefined
     partition.inFlight += 1
-    return (transaction) => this.#run(transaction, partition, now)
+    return (transaction) => this.#run(transaction, partition)
+  }
+
+  #isDue(partition: Partition): boolean {
+    const { stopping, clock } = this.#parts
+    if (partition.isClosed || stopping.aborted) return false
+    if (this.#due === undefined) return !partition.unpublished.some(isLeft)
+    const now = clock.now()
+    // Timers may be early by a moment.
+    if (now < this.#due && this.#cancel === undefined) this.#wakeAt(this.#due, now)
+    return now >= this.#due
   }
 
   /** Ends the schedule. */
@@ -89,7 +90,6 @@ export class Scheduler implements SliceContents {
     return owned
   }
 
-  /** Timers may be early by a moment; then `next` sets another one. */
   #wakeAt(due: number, now: number): void {
     const { clock, dispatch } = this.#parts
     this.#cancel?.()
@@ -99,10 +99,13 @@ export class Scheduler implements SliceContents {
     })
   }
 
-  async #run(transaction: StoreTransaction, partition: Partition, now: number): Promise<Filled> {
-    const { encode, stopping } = this.#parts
+  async #run(transaction: StoreTransaction, partition: Partition): Promise<Filled> {
+    const { schedule, encode, clock, stopping } = this.#parts
     // While the transaction began, it was wanted back, or a stop was asked for.
     if (partition.isClosed || stopping.aborted) return done(partition)
+    const now = clock.now()
+    this.#due = now + schedule.every
+    this.#wakeAt(this.#due, now)
     let isAgain = false
     const again = (): void => {
       isAgain = true

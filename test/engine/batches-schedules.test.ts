@@ -183,6 +183,6 @@ test('batches: whatever fails, no message is lost, each has its effects once, an
           assert.equal(world.table.rows.get(key), ` ${own.join(' ')}`, `rows of ${key}`)
       }
     }),
-    { numRuns: Number(process.env['POLLUX_RUNS'] ?? 150) },
+    { numRuns: Number(process.env['POLLUX_SCHEDULES'] ?? 150) },
   )
 })

@@ -1,53 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { type Capability, defineService, type Service, text, topic } from '../../src/index.ts'
-import { eventually, ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
-import { MemoryStoreData } from '../../src/testing/memory-store.ts'
+import { embeddedBroker } from '../../src/embedded/index.ts'
+import { defineService } from '../../src/index.ts'
+import { run } from '../../src/run.ts'
+import { brokerOver } from '../../src/testing/broker-over.ts'
+import { eventually, testRuntime, within } from '../../src/testing/index.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
 import { unreachable } from '../cases/faulty-store.ts'
-import { MemoryTable } from '../testing/transactional-memory-store.ts'
 import { kept } from './kept.ts'
-
-const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
-const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
-
-interface Table {
-  readonly written: ReadonlyMap<string, string>
-  write(key: string, value: string): void
-}
-
-interface RunContext {
-  readonly db: Table
-  readonly now: number
-  readonly signal: AbortSignal
-  again(): void
-}
-
-const memoryTable: Capability<Table> = { name: 'memoryTable' }
-const start = Date.UTC(2026, 0, 1)
-
-function scheduled(run: (context: RunContext) => unknown, every: '1s' | '10ms' = '1s'): Service {
-  return defineService('timing', {
-    inputs: [input],
-    outputs: [output],
-    uses: { db: memoryTable },
-    schedule: { every, run: run as (context: RunContext) => undefined },
-    handle: ({ key, value }, { db }) => db.write(key, value),
-  })
-}
-
-/** Lets everything that is due at once happen. */
-async function idle(): Promise<void> {
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
-}
-
-function place() {
-  const table = new MemoryTable()
-  const data = new MemoryStoreData()
-  const clock = new ManualClock()
-  return { table, data, clock, store: () => table.join(memoryStore(data, clock)) }
-}
+import { idle, input, memoryTable, output, place, scheduled, start } from './scheduled.ts'
 
 test('a run comes at once, then at each turn exactly, in a transaction of its own', async () => {
   const { table, clock, store, data } = place()
@@ -149,6 +110,10 @@ test('outputs of a run are stored with it and published, under ids of their own'
       ['2.2', `timing:schedule/input/0/${start}/2:output:1`],
     ],
   )
+  assert.deepEqual(await within('it stops', runtime.stop(), 5_000), {
+    outcome: 'drained',
+    abandoned: 0,
+  })
 })
 
 test('a run that throws has written nothing, is told once, makes the service not ready, and comes again', async () => {
@@ -162,7 +127,6 @@ test('a run that throws has written nothing, is told once, makes the service not
     db.write('runs', `${runs}`)
     if (isBad) throw new Error('as planned')
   })
-  const { run } = await import('../../src/run.ts')
   const runtime = await run([service], {
     broker: embeddedBroker(),
     store: store(),
@@ -257,7 +221,28 @@ test('a run waits until what a previous owner has left is published', async () =
     db.write('runs', 'x')
     return output.message({ key: 'k', value: 'new' })
   })
-  await using second = await testRuntime(service, { broker, clock, store: store() })
+  const gate = Promise.withResolvers<void>()
+  let isSending = false
+  const slow = brokerOver(broker, {
+    async producer() {
+      const producer = await broker.producer()
+      return {
+        check: (record) => producer.check(record),
+        close: () => producer.close(),
+        async send(records) {
+          isSending = true
+          await gate.promise
+          return await producer.send(records)
+        },
+      }
+    },
+  })
+  await using second = await testRuntime(service, { broker: slow, clock, store: store() })
+  await eventually('it is on its way', () => isSending)
+  await clock.advance(1_500)
+  await idle()
+  assert.equal(table.rows.get('runs'), undefined)
+  gate.resolve()
   await eventually('both are out', async () => (await second.messages(output)).length === 2)
   assert.deepEqual(
     (await second.messages(output)).map(({ value }) => value),
@@ -267,79 +252,6 @@ test('a run waits until what a previous owner has left is published', async () =
 })
 
 const name = (partition: number): string => JSON.stringify(['timing', 'input', partition])
-
-test('of two members one runs it, and when that one leaves the other one takes over', async () => {
-  const { clock, table, store } = place()
-  const memory = sharedMemory()
-  const who: string[] = []
-  const member = (owner: string): Service =>
-    scheduled(({ db }) => {
-      who.push(owner)
-      db.write('runs', `${table.rows.get('runs') ?? ''}${owner}`)
-    })
-  const first = await testRuntime(member('a'), {
-    broker: embeddedBroker({ memory }),
-    store: store(),
-    clock,
-  })
-  await eventually('the first run', () => who.length === 1)
-  await using _ = await testRuntime(member('b'), {
-    broker: embeddedBroker({ memory }),
-    store: store(),
-    clock,
-  })
-  await idle()
-  await clock.advance(1_000)
-  await eventually('the second run', () => who.length >= 2)
-  const owner = who.at(-1)
-  const before = who.length
-  await first.stop()
-  await eventually('the other one runs it', async () => {
-    await clock.advance(1_000)
-    return who.length > before && who.at(-1) === 'b'
-  })
-  assert.ok(owner !== undefined)
-  assert.equal(table.rows.get('runs'), who.join(''), 'each run has its effect once')
-})
-
-test('no run begins after a stop was asked for, and the one at work is finished', async () => {
-  const { clock, table, store } = place()
-  let runs = 0
-  let release = (): void => {}
-  const service = scheduled(async ({ db, again }) => {
-    runs += 1
-    again()
-    await new Promise<void>((resolve) => (release = resolve))
-    db.write('runs', `${runs}`)
-  })
-  const runtime = await testRuntime(service, { store: store(), clock })
-  await eventually('a run', () => runs === 1)
-  const stopped = runtime.stop()
-  await idle()
-  release()
-  assert.deepEqual(await stopped, { outcome: 'drained', abandoned: 0 })
-  assert.equal(table.rows.get('runs'), '1')
-  assert.equal(runs, 1)
-})
-
-test('a run that does not end in time is told to give up, and has written nothing', async () => {
-  const { clock, table, store } = place()
-  let runs = 0
-  const service = scheduled(async ({ db, signal }) => {
-    runs += 1
-    db.write('runs', 'x')
-    await new Promise((_resolve, reject) =>
-      signal.addEventListener('abort', () => reject(new Error('told to'))),
-    )
-  })
-  const runtime = await testRuntime(service, { store: store(), clock, drainTimeout: '2s' })
-  await eventually('a run', () => runs === 1)
-  const stopped = runtime.stop()
-  await idle()
-  await clock.advance(2_000)
-  await stopped
-  assert.equal(table.rows.get('runs'), undefined)
-})
 
 test('what cannot go together with a schedule is refused at definition', () => {
   const uses = { db: memoryTable }
