@@ -6,8 +6,8 @@ import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, type Logger, type Runtime, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, within } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
-import { chanceOf } from './pump.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { chanceOf } from './pump.ts'
 
 const input = topic('input', { key: text, value: text })
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -13,8 +13,8 @@ import {
   topic,
 } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
-import { faultyStore } from './faulty-store.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { faultyStore } from './faulty-store.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })

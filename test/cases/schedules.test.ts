@@ -16,9 +16,9 @@ import {
 } from '../../src/index.ts'
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
+import { watchedBroker } from '../../src/testing/watched-broker.ts'
 import { faultyStore, type StoreFault } from './faulty-store.ts'
 import { chanceOf, Pump } from './pump.ts'
-import { watchedBroker } from '../../src/testing/watched-broker.ts'
 
 const Number_ = z.object({ n: z.number() })
 const input = topic('input', { key: text, value: json(Number_), create: { partitions: 3 } })

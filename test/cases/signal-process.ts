@@ -4,8 +4,8 @@ import { embeddedBroker } from '../../src/embedded/index.ts'
 import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, run, text, topic } from '../../src/index.ts'
 import { memoryStore } from '../../src/testing/index.ts'
-import { faultyStore } from './faulty-store.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { faultyStore } from './faulty-store.ts'
 
 const { trouble, ...options } = JSON.parse(process.argv[2] ?? '{}') as { readonly trouble: string }
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })

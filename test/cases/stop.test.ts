@@ -5,8 +5,8 @@ import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, json, type Logger, PolluxError, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime, within } from '../../src/testing/index.ts'
-import { faultyStore } from './faulty-store.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { faultyStore } from './faulty-store.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
