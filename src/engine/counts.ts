@@ -16,6 +16,19 @@ export interface ServiceCounts {
    * has lost commits.
    */
   restarts: number
+  /** What its handlers count themselves by `context.count`, by name. */
+  readonly own: Record<string, number>
+}
+
+// So that a name made of a key or an id cannot fill the memory.
+const mostNames = 100
+
+/** Adds to a number of a handler's own; what comes after too many names is counted as `other`. */
+export function countOwn(counts: Pick<ServiceCounts, 'own'>, name: string, by: number): void {
+  const { own } = counts
+  const isCounted = Object.hasOwn(own, name) || Object.keys(own).length < mostNames
+  const under = isCounted ? name : 'other'
+  own[under] = (own[under] ?? 0) + by
 }
 
 export function newCounts(service: string): ServiceCounts {
@@ -27,5 +40,6 @@ export function newCounts(service: string): ServiceCounts {
     recovered: 0,
     repeated: 0,
     restarts: 0,
+    own: {},
   }
 }
