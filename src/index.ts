@@ -12,6 +12,16 @@ export { NonRetryableError, RetryableError } from './handler-errors.ts'
 export type { Idempotency } from './idempotency.ts'
 export type { Header, Headers, Message, RawMessage } from './message.ts'
 export {
+  type CallContext,
+  type CallManyContext,
+  classify,
+  type DelegateDefinition,
+  delegate,
+  type Failure,
+  type FailureKind,
+  type RateLimiter,
+} from './patterns/delegate.ts'
+export {
   type Route,
   type RouteCondition,
   type RouterDefinition,

@@ -1,6 +1,14 @@
 import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
+import {
+  backoffOptions,
+  batchOptions,
+  breakerOptions,
+  cacheOptions,
+  delegateOptions,
+  rateOptions,
+} from '../../src/patterns/delegate/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { serviceOptions } from '../../src/service.ts'
@@ -20,6 +28,20 @@ const sections: readonly Section[] = [
       'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses` and `handle`. ' +
       '[Services](services.md) describes those.',
     table: serviceOptions,
+  },
+  {
+    title: 'Delegate',
+    intro:
+      'In `delegate(name, { … })`, beside those of a service and `input`, `outputs`, `call`, `callMany`, `handle` and ' +
+      '`classify`. [Delegate](patterns/delegate.md) describes those.',
+    table: {
+      ...delegateOptions,
+      ...inside('backoff', backoffOptions),
+      ...inside('breaker', breakerOptions),
+      ...inside('batch', batchOptions),
+      ...inside('rateLimit', rateOptions),
+      ...inside('cache', cacheOptions),
+    },
   },
   {
     title: 'Runtime',
@@ -47,6 +69,13 @@ const sections: readonly Section[] = [
     table: embeddedBrokerOptions,
   },
 ]
+
+/** The options of an object among the options. */
+function inside(name: string, table: Table): Table {
+  return Object.fromEntries(
+    Object.entries(table).map(([option, declared]) => [`${name}.${option}`, declared]),
+  )
+}
 
 /** The text of `docs/options.md`, from the tables that also check the options. */
 export function optionsPage(): string {
