@@ -21,6 +21,7 @@ export {
   type FailureKind,
   type RateLimiter,
 } from './patterns/delegate.ts'
+export { type HttpRequest, httpCall } from './patterns/http-call.ts'
 export {
   type Route,
   type RouteCondition,

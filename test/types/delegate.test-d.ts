@@ -1,6 +1,6 @@
 // Checked by the compiler alone: each refusal below is an error if the compiler accepts it.
 import { z } from 'zod'
-import { delegate, json, text, topic } from '../../src/index.ts'
+import { delegate, httpCall, json, text, topic } from '../../src/index.ts'
 import type { Equal, Expect } from './expect.ts'
 
 const Order = z.object({ amount: z.number() })
@@ -72,3 +72,33 @@ delegate('a batch of one', { input: orders, call: () => 1, batch: { size: 2 } })
 
 // @ts-expect-error: not a duration
 delegate('wrong duration', { input: orders, call: () => 1, timeLimit: '10 seconds' })
+
+delegate('by HTTP', {
+  input: orders,
+  outputs: [scores],
+  call: ({ key, value }, context) =>
+    httpCall(context, {
+      url: `http://localhost/score/${key}`,
+      body: { amount: value.amount },
+      response: json(z.object({ score: z.number() })),
+    }),
+  handle: ({ score }, { key }) => scores.message({ key, value: { score } }),
+})
+
+delegate('by HTTP, without a codec', {
+  input: orders,
+  call: (_, context) => httpCall(context, { url: 'http://localhost/' }),
+  handle: (answer) => void answer.subarray(1),
+})
+
+delegate('many by HTTP', {
+  input: orders,
+  outputs: [scores],
+  callMany: (messages, context) =>
+    httpCall(context, {
+      url: 'http://localhost/scores',
+      body: messages.map(({ value }) => value.amount),
+      response: json(z.array(z.number())),
+    }),
+  handle: (score, { key }) => scores.message({ key, value: { score } }),
+})

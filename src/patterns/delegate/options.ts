@@ -167,8 +167,18 @@ export const batchOptions: OptionTable<BatchSettings> = {
 }
 
 export const rateOptions: OptionTable<Rate> = {
-  calls: integer({ default: 10, min: 1, max: 1_000_000, help: 'How many calls in how long a time, with `per`. There is no rate limit where none is given.' }),
-  per: duration({ default: '1s', min: '1ms', max: '1d', help: 'In how long a time so many `calls` may start.' }),
+  calls: integer({
+    default: 10,
+    min: 1,
+    max: 1_000_000,
+    help: 'How many calls in how long a time, with `per`. There is no rate limit where none is given.',
+  }),
+  per: duration({
+    default: '1s',
+    min: '1ms',
+    max: '1d',
+    help: 'In how long a time so many `calls` may start.',
+  }),
   burst: integer({
     default: 1,
     min: 1,

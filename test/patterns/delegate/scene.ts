@@ -11,7 +11,9 @@ import {
   text,
   topic,
 } from '../../../src/index.ts'
+import { systemClock } from '../../../src/system-clock.ts'
 import {
+  type ManualClock,
   type TestRuntime,
   type TestRuntimeOptions,
   testRuntime,
@@ -24,6 +26,12 @@ export const versions = topic('versions', {
   value: json(z.object({ version: z.number() })),
   create: { partitions: 2 },
 })
+
+/** The machine's time, for a test runtime beside real servers. */
+export const realClock: ManualClock = {
+  ...systemClock,
+  advance: async () => {},
+} as unknown as ManualClock
 
 /** A question whose text is its key. */
 export function ask(key: string, value: string = key): OutputMessage {
