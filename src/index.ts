@@ -19,7 +19,6 @@ export {
   delegate,
   type Failure,
   type FailureKind,
-  type RateLimiter,
 } from './patterns/delegate.ts'
 export { type HttpRequest, httpCall } from './patterns/http-call.ts'
 export {
@@ -31,6 +30,7 @@ export {
 export type { Broker } from './ports/broker.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Logger } from './ports/logger.ts'
+export type { RateLimiter } from './ports/rate-limiter.ts'
 export type { Store } from './ports/store.ts'
 export { type RunOptions, run } from './run.ts'
 export type { RuntimeOptions } from './runtime-options.ts'

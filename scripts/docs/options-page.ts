@@ -7,9 +7,9 @@ import {
   breakerOptions,
   cacheOptions,
   delegateOptions,
-  rateOptions,
 } from '../../src/patterns/delegate/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
+import { rateOptions } from '../../src/rate.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { serviceOptions } from '../../src/service.ts'
 

@@ -48,6 +48,7 @@ export const parts: readonly Part[] = [
     minutes: 10,
   },
   { name: 'postgres', files: ['postgres/**/*.test.ts'], needs: ['postgres'], minutes: 10 },
+  { name: 'redis', files: ['redis/**/*.test.ts'], needs: ['redis'] },
   { name: 'contract: kafka', files: ['contract/*-kafka.test.ts'], needs: ['kafka'], minutes: 10 },
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {

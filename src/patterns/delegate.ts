@@ -14,7 +14,6 @@ import { readTarget } from './delegate/target.ts'
 
 export { classify, type Failure, type FailureKind } from './delegate/classify.ts'
 export type { CallContext, CallManyContext, DelegateDefinition } from './delegate/definition.ts'
-export type { RateLimiter } from './delegate/rate-limit.ts'
 
 /**
  * A service that lets another one do the work: it calls, and publishes what comes of the answers. Calls have a time limit,

@@ -9,9 +9,11 @@ import {
   type Problems,
   readOptions,
 } from '../../options.ts'
+import type { RateLimiter } from '../../ports/rate-limiter.ts'
+import { type RateOptions, rateOptions } from '../../rate.ts'
 import { serviceOptions } from '../../service.ts'
 import type { BreakerSettings } from './breaker.ts'
-import { type Rate, type RateLimiter, tokenBucket } from './rate-limit.ts'
+import { tokenBucket } from './token-bucket.ts'
 
 /** The plain options of a delegate; `docs/options.md` describes them. */
 export interface DelegateOptions {
@@ -33,13 +35,6 @@ export interface BreakerOptions {
   readonly pause?: Duration
   readonly longestPause?: Duration
   readonly probes?: number
-}
-
-/** How often may be called. */
-export interface RateOptions {
-  readonly calls: number
-  readonly per?: Duration
-  readonly burst?: number
 }
 
 /** The options of a delegate as read: durations in milliseconds. */
@@ -163,27 +158,6 @@ export const batchOptions: OptionTable<BatchSettings> = {
     default: '20ms',
     max: '1h',
     help: 'How long the first message of a batch waits for others. Too low: small batches. Too high: latency.',
-  }),
-}
-
-export const rateOptions: OptionTable<Rate> = {
-  calls: integer({
-    default: 10,
-    min: 1,
-    max: 1_000_000,
-    help: 'How many calls in how long a time, with `per`. There is no rate limit where none is given.',
-  }),
-  per: duration({
-    default: '1s',
-    min: '1ms',
-    max: '1d',
-    help: 'In how long a time so many `calls` may start.',
-  }),
-  burst: integer({
-    default: 1,
-    min: 1,
-    max: 1_000_000,
-    help: 'How many calls may come at once after a time of rest.',
   }),
 }
 

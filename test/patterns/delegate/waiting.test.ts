@@ -104,6 +104,8 @@ test('without a breaker, failures count against their messages alone', async () 
   await assert.rejects(answersTo(service, [ask('a')]), /failed 20 times/)
 })
 
+const never = new Promise<number>(() => {})
+
 for (const [what, error, options] of [
   ['for what it was asked to wait', status(429, 600_000), {}],
   ['for its next try', status(500), { backoff: { base: '10m', max: '10m' } }],
@@ -113,6 +115,7 @@ for (const [what, error, options] of [
     { breaker: { calls: 1, window: 1, pause: '10m', longestPause: '1h' } },
   ],
   ['for its turn', undefined, { rateLimit: { reserve: () => 600_000 } }],
+  ['for an answer about its turn', undefined, { rateLimit: { reserve: () => never } }],
 ] as const) {
   test(`cases 50, 58: a stop ends a wait ${what} at once, and the message is delivered again`, async () => {
     let calls = 0

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { awaitTurn } from '../../../src/patterns/delegate/allowance.ts'
-import { tokenBucket } from '../../../src/patterns/delegate/rate-limit.ts'
+import { tokenBucket } from '../../../src/patterns/delegate/token-bucket.ts'
 import { silent } from '../../../src/ports/logger.ts'
 import { eventually, ManualClock } from '../../../src/testing/index.ts'
+import { moving } from './scene.ts'
 
 test('a burst passes at once, the others wait for one interval each, in order', () => {
   const clock = new ManualClock()
@@ -65,8 +66,10 @@ test('a limiter that cannot be asked is asked again; a stop ends the wait for a 
   const stop = new AbortController()
   const turn = awaitTurn(limiter, { clock, log: silent, stopping: stop.signal })
   await eventually('it is asked', () => asked === 1)
-  await clock.advance(2_000)
-  await eventually('it is asked again', () => asked === 2)
+  await moving(
+    { clock },
+    eventually('it is asked again', () => asked === 2),
+  )
   stop.abort()
   await turn
 })
