@@ -109,11 +109,10 @@ async function afterFailure<R>(
   if (failures >= attempts)
     throw new RetryableError(`The call failed ${failures} times, at last: ${text}`, {
       cause: error,
-      after,
+      ...(after > 0 ? { after } : {}),
     })
   if (after > longestWait) throw askedTooMuch(after, error)
-  const wait =
-    after + clock.random() * Math.min(backoff.max, backoff.base * 2 ** Math.min(attempt - 1, 30))
+  const wait = clock.random() * Math.min(backoff.max, backoff.base * 2 ** Math.min(attempt - 1, 30))
   log.debug({ error: text, kind, attempt, wait }, 'a call failed, trying again')
   await pause(clock, wait, stopping)
   if (stopping.aborted) throw stopped('a failed call waits for its next try')

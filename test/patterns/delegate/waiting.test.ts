@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PolluxError, type RetryableError } from '../../../src/index.ts'
+import { embeddedBroker, sharedMemory } from '../../../src/embedded/index.ts'
+import { delegate, PolluxError, type RetryableError } from '../../../src/index.ts'
 import { eventually, ManualClock, testRuntime } from '../../../src/testing/index.ts'
-import { answering, answersTo, ask, status, stumbling } from './scene.ts'
+import { answering, answersTo, ask, moving, status, stumbling, versions } from './scene.ts'
 
 test('case 50: no call is made earlier than asked for; overload uses up no attempts, and those that wait come back one by one', async () => {
   const clock = new ManualClock()
@@ -131,6 +132,25 @@ for (const [what, error, options] of [
   })
 }
 
+test('case 50: who has waited for a turn meanwhile waits for a Retry-After as well', async () => {
+  const clock = new ManualClock()
+  const start = clock.now()
+  const times: number[] = []
+  const service = answering(
+    (question) => {
+      times.push(clock.now() - start)
+      if (times.length === 1) throw status(429, 5_000)
+      return question
+    },
+    { rateLimit: { calls: 1, per: '100ms' } },
+  )
+  await answersTo(service, [ask('a'), ask('b'), ask('c')], { clock })
+  assert.ok(
+    times.slice(1).every((time) => time >= 5_000),
+    `${times}`,
+  )
+})
+
 test('calls are spaced out as the rate limit says', async () => {
   const clock = new ManualClock()
   const times: number[] = []
@@ -151,4 +171,43 @@ test('calls are spaced out as the rate limit says', async () => {
     times.map((time) => time - first),
     [0, 0, 500, 1_000, 1_500, 2_000],
   )
+})
+
+test('cases 9, 50: a rebalance ends the waits of a partition that goes to somebody else, long before the drain limit', async () => {
+  const memory = sharedMemory()
+  const clock = new ManualClock()
+  const service = delegate('moving', {
+    input: versions,
+    call: ({ value: { version } }) => {
+      if (version === 1) throw status(429, 600_000)
+    },
+  })
+  const member = (): ReturnType<typeof testRuntime> =>
+    testRuntime(service, { broker: embeddedBroker({ memory, clock }), clock })
+  await using first = await member()
+  const ask = (partition: number): ReturnType<typeof versions.message> =>
+    versions.message({ key: 'k', value: { version: 1 }, partition })
+  await first.send(ask(0), ask(1))
+  await moving(
+    first,
+    eventually('it is turned away', () => first.counts[0]?.own['overloads']),
+  )
+  const start = clock.now()
+  await using second = await member()
+  await moving(
+    first,
+    eventually('each has a partition', async () => {
+      const { members } = await first.broker.admin.group('moving')
+      return members.length === 2 && members.every(({ partitions }) => partitions.length === 1)
+    }),
+    1,
+  )
+  assert.ok(clock.now() - start < 20_000, `${clock.now() - start}`)
+  await moving(
+    first,
+    eventually('its message is delivered again', () => second.counts[0]?.own['calls']),
+    1,
+  )
+  for (const runtime of [first, second])
+    assert.deepEqual(await runtime.stop(), { outcome: 'drained', abandoned: 0 })
 })
