@@ -12,9 +12,6 @@ import type { DelegateDefinition } from './delegate/definition.ts'
 import { Delegation } from './delegate/delegation.ts'
 import { readTarget } from './delegate/target.ts'
 
-export { classify, type Failure, type FailureKind } from './delegate/classify.ts'
-export type { CallContext, CallManyContext, DelegateDefinition } from './delegate/definition.ts'
-
 /**
  * A service that lets another one do the work: it calls, and publishes what comes of the answers. Calls have a time limit,
  * are repeated, spaced out and stopped while the other service is down; whatever it waits for, it stays in its group.

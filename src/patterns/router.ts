@@ -14,8 +14,6 @@ import {
 import { type AnyTopic, type MessageOf, type OutputMessage, type Topic, topic } from '../topic.ts'
 import { type Fitting, firstThatHolds, LazyMessage, type Route } from './router/route.ts'
 
-export type { Route, RouteCondition } from './router/route.ts'
-
 /** A topic whose records are passed on as they are. */
 type BytesTopic = Topic<string, Buffer | null, Buffer | null, Uint8Array | null, Uint8Array | null>
 

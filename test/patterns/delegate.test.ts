@@ -81,6 +81,20 @@ test('case 12: a message that always fails is given up after its attempts', asyn
   assert.equal(calls, 3)
 })
 
+test('case 51: twenty single failures among a thousand messages stop nothing, as each message has its own count', async () => {
+  const service = answering(
+    (question, { attempt }) => {
+      if (Number(question) % 50 === 7 && attempt === 1) throw status(503)
+      return question
+    },
+    { attempts: 2 },
+  )
+  const messages = Array.from({ length: 1_000 }, (_, index) => ask(`${index % 97}`, `${index}`))
+  const { values, own } = await answersTo(service, messages)
+  assert.equal(new Set(values).size, 1_000)
+  assert.deepEqual(own, { calls: 1_020, failures: 20 })
+})
+
 test('a key waits for its message that fails, and the others go on', async () => {
   const first = stumbling(status(500), status(500))
   const service = answering((question) => (question === 'a1' ? first(question) : question))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CallManyContext, delegate, PolluxError, type Service } from '../../../src/index.ts'
+import { delegate, PolluxError, type Service } from '../../../src/index.ts'
+import type { CallManyContext } from '../../../src/patterns/delegate/definition.ts'
 import { eventually, ManualClock, testRuntime } from '../../../src/testing/index.ts'
 import { answers, answersTo, ask, questions, status } from './scene.ts'
 

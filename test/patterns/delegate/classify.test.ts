@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { classify, NonRetryableError, PolluxError, RetryableError } from '../../../src/index.ts'
+import { NonRetryableError, PolluxError, RetryableError } from '../../../src/index.ts'
+import { classify } from '../../../src/patterns/delegate/classify.ts'
 
 const kindOf = (error: unknown): string => classify(error).kind
 

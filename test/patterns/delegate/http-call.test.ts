@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { z } from 'zod'
-import {
-  classify,
-  delegate,
-  httpCall,
-  json,
-  PolluxError,
-  type Service,
-} from '../../../src/index.ts'
+import { delegate, httpCall, json, PolluxError, type Service } from '../../../src/index.ts'
+import { classify } from '../../../src/patterns/delegate/classify.ts'
 import { systemClock } from '../../../src/system-clock.ts'
 import { eventually, testRuntime } from '../../../src/testing/index.ts'
 import { Child } from '../../crash/child-process.ts'

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import {
-  type CallContext,
-  type DelegateDefinition,
   delegate,
   json,
   type OutputMessage,
@@ -11,6 +9,7 @@ import {
   text,
   topic,
 } from '../../../src/index.ts'
+import type { CallContext, DelegateDefinition } from '../../../src/patterns/delegate/definition.ts'
 import { systemClock } from '../../../src/system-clock.ts'
 import {
   type ManualClock,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { delegate, type RateLimiter } from '../../../src/index.ts'
+import { delegate } from '../../../src/index.ts'
+import type { RateLimiter } from '../../../src/ports/rate-limiter.ts'
 import type { RateOptions } from '../../../src/rate.ts'
 import { systemClock } from '../../../src/system-clock.ts'
 import { testRuntime } from '../../../src/testing/index.ts'
