@@ -21,7 +21,7 @@ export interface BatcherParts<M, R> {
   /** Milliseconds that the first message of a batch waits for others. */
   readonly wait: number
   readonly clock: Clock
-  /** Resolves when a call may be made, or `stopping` is aborted; what comes meanwhile joins the batch. */
+  /** Resolves when a call may be made, or `stopping` is aborted; what comes meanwhile joins the batch. May reject. */
   turn(context: Pick<HandlerContext, 'clock' | 'log' | 'stopping'>): Promise<void>
   /** A result or an error for each. */
   call(entries: readonly Entry<M>[]): Promise<readonly (R | Error)[]>
@@ -30,7 +30,7 @@ export interface BatcherParts<M, R> {
 /** Gathers the messages of handlers that run at once, by number and time, and calls with all of them. */
 export class Batcher<M, R> {
   readonly #parts: BatcherParts<M, R>
-  #waiting: Waiting<M, R>[] = []
+  readonly #waiting: Waiting<M, R>[] = []
   #cancel: (() => void) | undefined
   #isFlushing = false
   #nobodyWaits = new AbortController()
@@ -44,8 +44,9 @@ export class Batcher<M, R> {
     const { promise, resolve, reject } = Promise.withResolvers<R>()
     const waiting = { ...entry, resolve, reject }
     const leave = (): void => {
-      if (!this.#waiting.includes(waiting)) return
-      this.#waiting = this.#waiting.filter((other) => other !== waiting)
+      const index = this.#waiting.indexOf(waiting)
+      if (index < 0) return
+      this.#waiting.splice(index, 1)
       if (this.#waiting.length === 0) this.#nobodyWaits.abort()
       reject(stopped('a batch gathers'))
     }
@@ -72,18 +73,25 @@ export class Batcher<M, R> {
     this.#isFlushing = true
     do {
       this.#nobodyWaits = new AbortController()
-      await this.#turn(this.#waiting, this.#nobodyWaits.signal)
-      void this.#call(this.#waiting.splice(0, this.#parts.size))
+      const isReady = await this.#turn(this.#waiting, this.#nobodyWaits.signal)
+      if (isReady) void this.#call(this.#waiting.splice(0, this.#parts.size))
     } while (this.#waiting.length >= this.#parts.size)
     this.#isFlushing = false
     if (this.#waiting.length > 0) this.#schedule()
   }
 
-  /** A turn for some of these. */
-  async #turn([first]: readonly Waiting<M, R>[], stopping: AbortSignal): Promise<void> {
-    if (first === undefined) return
+  /** A turn for some of these. When there is none for too long, all of them are told why. */
+  async #turn(entries: Waiting<M, R>[], stopping: AbortSignal): Promise<boolean> {
+    const [first] = entries
+    if (first === undefined) return false
     const { clock, log } = first.context
-    await this.#parts.turn({ clock, log, stopping })
+    try {
+      await this.#parts.turn({ clock, log, stopping })
+      return true
+    } catch (error) {
+      for (const entry of entries.splice(0)) entry.reject(error)
+      return false
+    }
   }
 
   async #call(entries: readonly Waiting<M, R>[]): Promise<void> {
@@ -107,8 +115,8 @@ export class Batcher<M, R> {
     const middle = Math.ceil(entries.length / 2)
     for (const half of [entries.slice(0, middle), entries.slice(middle)]) {
       // They are in work, and finished within what a stop grants.
-      await this.#turn(half, half[0]?.context.signal ?? AbortSignal.abort())
-      await this.#call(half)
+      const signal = half[0]?.context.signal ?? AbortSignal.abort()
+      if (await this.#turn(half, signal)) await this.#call(half)
     }
   }
 }

@@ -26,7 +26,11 @@ export class Delegation<M extends Message, R> {
       new Batcher({
         ...many,
         clock,
-        turn: (context) => awaitTurn(settings.limiter, context),
+        turn: async (context) => {
+          await awaitTurn(settings.limiter, context)
+          // Since they were let through, another call may have been turned away.
+          await this.#gate.rest(context.stopping)
+        },
         call: (entries) => this.#callMany(many.call, entries),
       })
   }

@@ -49,10 +49,24 @@ export class Gate {
     }
   }
 
+  /** Waits while the called service has asked for peace, or until `stopping`. @throws POLLUX_RETRY_LATER when it would be too long. */
+  async rest(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      const held = this.#held()
+      if (held === 0) return
+      await pause(this.#clock, held, stopping)
+    }
+  }
+
   #admit(): Ticket | number {
-    const now = this.#clock.now()
-    const held = this.#heldUntil - now
-    if (held <= 0) return this.#breaker?.admit(now) ?? { isProbe: false, era: 0 }
+    const held = this.#held()
+    if (held > 0) return held
+    return this.#breaker?.admit(this.#clock.now()) ?? { isProbe: false, era: 0 }
+  }
+
+  #held(): number {
+    const held = this.#heldUntil - this.#clock.now()
+    if (held <= 0) return 0
     const { longestWait, backoff } = this.#settings
     if (held > longestWait) throw askedTooMuch(held)
     // Those that wait for the same moment do not come at the same moment.

@@ -55,7 +55,7 @@ function holds(when: RouteCondition<never>, message: LazyMessage): boolean | Pro
   const { headers, key, value } = when
   if (headers?.(message.headers) === false) return false
   const byKey = key === undefined || check(key, message.part('key'))
-  if (byKey === false || value === undefined) return byKey
+  if (value === undefined) return byKey
   const byValue = (isIt: boolean): boolean | Promise<boolean> =>
     isIt && check(value, message.part('value'))
   return byKey instanceof Promise ? byKey.then(byValue) : byValue(byKey)

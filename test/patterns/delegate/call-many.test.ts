@@ -147,6 +147,34 @@ test('a batch takes one turn of the rate limit, and grows while it waits for it'
   assert.ok((times[1] ?? 0) - (times[0] ?? 0) >= 1_000 && (times[2] ?? 0) >= 2_000, `${times}`)
 })
 
+test('case 50: a batch that gathers while another one is turned away waits for its Retry-After', async () => {
+  for (const [after, longestWait] of [
+    [5_000, '1h'],
+    [5_000, '1s'],
+  ] as const) {
+    const clock = new ManualClock()
+    const start = clock.now()
+    const calls: [string, number][] = []
+    const service = asking(
+      async (list) => {
+        calls.push([list.join(' '), clock.now() - start])
+        if (calls.length > 1) return [...list]
+        await new Promise<void>((resolve) => clock.after(500, resolve))
+        throw status(429, after)
+      },
+      { batch: { size: 2, wait: '1s' }, longestWait },
+    )
+    const done = answersTo(service, numbered(3), { clock })
+    if (longestWait === '1s') await assert.rejects(done, /longer wait than longestWait/)
+    else await done
+    assert.deepEqual(calls[0], ['0 1', 0])
+    assert.ok(
+      calls.slice(1).every(([, time]) => time >= 5_500),
+      JSON.stringify(calls),
+    )
+  }
+})
+
 test('case 12: a batch that hangs is cut off at the time limit', async () => {
   let calls = 0
   const service = asking(
