@@ -7,7 +7,7 @@ import {
   breakerOptions,
   cacheOptions,
   delegateOptions,
-} from '../../src/patterns/delegate/options.ts'
+} from '../../src/patterns/delegate/option-tables.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { rateOptions } from '../../src/rate.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'

@@ -6,7 +6,7 @@ import { awaitTurn } from './allowance.ts'
 import type { Outcome, Ticket } from './breaker.ts'
 import type { Failure } from './classify.ts'
 import { askedTooMuch, type Gate, stopped } from './gate.ts'
-import type { DelegateSettings } from './options.ts'
+import type { DelegateSettings } from './option-tables.ts'
 
 /** What delivering needs beside its message. */
 export interface DeliveryParts<R> {

@@ -2,7 +2,7 @@ import { RetryableError } from '../../handler-errors.ts'
 import { pause } from '../../pause.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Breaker, type Outcome, type Ticket } from './breaker.ts'
-import type { DelegateSettings } from './options.ts'
+import type { DelegateSettings } from './option-tables.ts'
 
 /** A wait was ended because the partition is given up. */
 export function stopped(what: string): RetryableError {

@@ -8,11 +8,9 @@ import {
   batchOptions,
   type CacheSettings,
   cacheOptions,
-  type DelegateOptions,
   type DelegateSettings,
-  readDelegateOptions,
-  readInside,
-} from './options.ts'
+} from './option-tables.ts'
+import { type DelegateOptions, readDelegateOptions, readInside } from './options.ts'
 
 /** A definition as read: whom to call, and how. */
 export interface Target<M, R> {
