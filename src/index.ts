@@ -11,12 +11,9 @@ export { type ErrorCode, PolluxError } from './errors.ts'
 export { NonRetryableError, RetryableError } from './handler-errors.ts'
 export type { Idempotency } from './idempotency.ts'
 export type { Header, Headers, Message, RawMessage } from './message.ts'
-export {
-  type Route,
-  type RouteCondition,
-  type RouterDefinition,
-  router,
-} from './patterns/router.ts'
+export { delegate } from './patterns/delegate.ts'
+export { httpCall } from './patterns/http-call.ts'
+export { router } from './patterns/router.ts'
 export type { Broker } from './ports/broker.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Logger } from './ports/logger.ts'

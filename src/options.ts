@@ -110,10 +110,21 @@ export function text<Value extends string | undefined>(given: Declared<Value>): 
 
 /** Collects what is wrong, so that everything can be said at once. */
 export class Problems {
-  readonly #found: string[] = []
+  readonly #found: string[]
+  readonly #prefix: string
+
+  constructor(found: string[] = [], prefix = '') {
+    this.#found = found
+    this.#prefix = prefix
+  }
 
   add(problem: string): void {
-    this.#found.push(problem)
+    this.#found.push(this.#prefix + problem)
+  }
+
+  /** For the options of an object among the options: what is wrong there is said under its name. */
+  within(name: string): Problems {
+    return new Problems(this.#found, `${this.#prefix}${name}.`)
   }
 
   get count(): number {

@@ -16,6 +16,9 @@ export interface ServiceOptions {
   readonly fencing?: boolean
 }
 
+/** Those of a service whose handler takes one message. */
+export type HandlerOptions = Omit<ServiceOptions, 'batch'>
+
 /** Service options as read. */
 export interface ServiceSettings {
   readonly order: Order
@@ -99,3 +102,8 @@ function unlessGiven<Value>(
 ): Option<Value | undefined> {
   return { ...option, default: undefined, shownDefault }
 }
+
+/** The names of `HandlerOptions`. */
+export const handlerOptionNames: readonly string[] = Object.keys(serviceOptions).filter(
+  (name) => name !== 'batch',
+)

@@ -1,7 +1,15 @@
 import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
 import type { Option } from '../../src/options.ts'
+import {
+  backoffOptions,
+  batchOptions,
+  breakerOptions,
+  cacheOptions,
+  delegateOptions,
+} from '../../src/patterns/delegate/option-tables.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
+import { rateOptions } from '../../src/rate.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
@@ -29,6 +37,20 @@ const sections: readonly Section[] = [
     table: scheduleOptions,
   },
   {
+    title: 'Delegate',
+    intro:
+      'In `delegate(name, { … })`, beside those of a service and `input`, `outputs`, `call`, `callMany`, `handle` and ' +
+      '`classify`. [Delegate](patterns/delegate.md) describes those.',
+    table: {
+      ...delegateOptions,
+      ...inside('backoff', backoffOptions),
+      ...inside('breaker', breakerOptions),
+      ...inside('batch', batchOptions),
+      ...inside('rateLimit', rateOptions),
+      ...inside('cache', cacheOptions),
+    },
+  },
+  {
     title: 'Runtime',
     intro: 'In `run(services, { … })`, as flags of `pollux run`, and in `pollux.config.ts`.',
     table: runtimeOptions,
@@ -54,6 +76,13 @@ const sections: readonly Section[] = [
     table: embeddedBrokerOptions,
   },
 ]
+
+/** The options of an object among the options. */
+function inside(name: string, table: Table): Table {
+  return Object.fromEntries(
+    Object.entries(table).map(([option, declared]) => [`${name}.${option}`, declared]),
+  )
+}
 
 /** The text of `docs/options.md`, from the tables that also check the options. */
 export function optionsPage(): string {

@@ -9,7 +9,24 @@ import { PostgresConnection } from './postgres-connection.ts'
 
 export { type PostgresTransaction, postgresTransaction } from '../sql/postgres-transaction.ts'
 export { type PostgresOptions, type PostgresPlainOptions, postgresOptions } from './options.ts'
+export {
+  type EmbeddingRow,
+  type Metric,
+  type PgvectorOptions,
+  type PgvectorTable,
+  pgvectorTable,
+} from './pgvector-table.ts'
+export {
+  type NearestPlaces,
+  type Place,
+  type PlaceRow,
+  type PlacesOptions,
+  type PlacesTable,
+  placesTable,
+} from './places-table.ts'
 export type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
+export type { Queryable } from './queryable.ts'
+export { type PostgresRateLimitOptions, postgresRateLimit } from './rate-limit.ts'
 
 /**
  * A store in PostgreSQL 14 or later. Makes no connection yet: `run` does, or `open`. Needs the driver

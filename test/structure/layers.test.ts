@@ -25,7 +25,7 @@ const layers: Readonly<Record<string, Layer>> = {
   vocabulary: { files: ['src/*.ts', 'src/codecs/**'], imports: [], types: ['ports'] },
   ports: { files: ['src/ports/**'], imports: ['vocabulary'] },
   engine: { files: ['src/engine/**'], imports: ['vocabulary', 'ports'] },
-  patterns: { files: ['src/patterns/**'], imports: ['vocabulary'] },
+  patterns: { files: ['src/patterns/**'], imports: ['vocabulary'], types: ['ports'] },
   telemetry: { files: ['src/telemetry/**'], imports: ['vocabulary', 'ports'] },
   admin: { files: ['src/admin/**'], imports: ['vocabulary', 'ports', 'telemetry'] },
   sql: { files: ['src/sql/**'], imports: ['vocabulary', 'ports'] },
