@@ -119,10 +119,11 @@ function identityOf(raw: RawMessage): string {
  * an empty one. NUL stands between the two parts, as a slash may be part of both.
  */
 export function eventIdOf({ headers: list }: RawMessage): Buffer | undefined {
+  const own = list.findLast(({ name }) => name === 'id')?.value
+  // As it is where it can be: a copy of each id costs as much as the rest of this.
+  if (own && own.length > 0) return Buffer.isBuffer(own) ? own : Buffer.from(own)
   if (list.length === 0) return undefined
   const headers = new RecordHeaders(list)
-  const own = headers.bytes('id')
-  if (own && own.length > 0) return Buffer.from(own)
   const event = headers.bytes('ce_id')
   if (!event || event.length === 0) return undefined
   return Buffer.concat([headers.bytes('ce_source') ?? empty, separator, event])

@@ -21,7 +21,7 @@ import { checkWindow } from './window-check.ts'
 
 // A unit on its way, the next one gathering, and two on their way to the broker. More than that lies about in memory,
 // and is better left to the client, which has it outside the reach of the garbage collector.
-const storedInWork = 2_000
+const storedInWork = 4_000
 
 /** What a service needs from its surroundings. */
 export interface ServiceParts {

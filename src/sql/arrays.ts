@@ -72,24 +72,35 @@ function begun(type: number, length: number, size: number): Buffer {
   return array
 }
 
-/** The elements of an array that `array_send` has written; they share its memory. */
+/** The elements of a `bytea[]` or `text[]` that `array_send` has written; they share its memory. */
 export function readArray(bytes: Buffer): (Buffer | null)[] {
+  return readElements(bytes, (at, size) => bytes.subarray(at, at + size))
+}
+
+/** The same for an `int8[]`. */
+export function readInt8Array(bytes: Buffer): (number | null)[] {
+  return readElements(bytes, (at, size) => {
+    if (size !== 8) throw unexpected('whole numbers of 8 bytes', bytes)
+    return bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+  })
+}
+
+/** The same for a `boolean[]`. */
+export function readBooleanArray(bytes: Buffer): (boolean | null)[] {
+  return readElements(bytes, (at) => bytes[at] === 1)
+}
+
+function readElements<T>(bytes: Buffer, read: (at: number, size: number) => T): (T | null)[] {
   if (bytes.readInt32BE(0) === 0) return []
   const length = bytes.readInt32BE(12)
-  const values = new Array<Buffer | null>(length)
+  const values = new Array<T | null>(length)
   let at = headerBytes
   for (let index = 0; index < length; index += 1) {
     const size = bytes.readInt32BE(at)
     at += 4
-    values[index] = size < 0 ? null : bytes.subarray(at, at + size)
+    values[index] = size < 0 ? null : read(at, size)
     at += Math.max(size, 0)
   }
   if (at !== bytes.length) throw unexpected('an array', bytes)
   return values
-}
-
-/** An `int8` of such an array. */
-export function int8(bytes: Buffer | null | undefined): number {
-  if (bytes?.length !== 8) throw unexpected('a whole number of 8 bytes', bytes)
-  return bytes.readInt32BE(0) * 2 ** 32 + bytes.readUInt32BE(4)
 }

@@ -1,5 +1,5 @@
 import type { Loaded, Mark } from '../ports/store.ts'
-import { byteaArray, int8, readArray, textArray } from './arrays.ts'
+import { byteaArray, readArray, readBooleanArray, readInt8Array, textArray } from './arrays.ts'
 import { readBytes } from './rows.ts'
 import type { SqlConnection } from './sql.ts'
 
@@ -18,26 +18,21 @@ export async function load(
     textArray(marks.map(({ topic }) => topic)),
     byteaArray(marks.map(({ id }) => id)),
   ])
-  const [values, guards, versions, applied] = [
-    read(row?.['out_values']),
-    read(row?.['out_guards']),
-    read(row?.['out_versions']),
-    read(row?.['out_applied']),
-  ]
+  const values = read(row?.['out_values'], readArray)
+  const guards = read(row?.['out_guards'], readArray)
+  const versions = read(row?.['out_versions'], readInt8Array)
+  const applied = read(row?.['out_applied'], readBooleanArray)
   return {
-    states: keys.map((_, index) => {
-      const version = versions[index] ?? null
-      return {
-        value: values[index] ?? null,
-        version: version === null ? 0 : int8(version),
-        guard: guards[index]?.toString() ?? null,
-      }
-    }),
-    applied: marks.map((_, index) => applied[index]?.[0] === 1),
+    states: keys.map((_, index) => ({
+      value: values[index] ?? null,
+      version: versions[index] ?? 0,
+      guard: guards[index]?.toString() ?? null,
+    })),
+    applied: marks.map((_, index) => applied[index] === true),
   }
 }
 
 /** An aggregate of no rows is null. */
-function read(array: unknown): (Buffer | null)[] {
-  return array === null ? [] : readArray(readBytes(array))
+function read<T>(array: unknown, elements: (bytes: Buffer) => T[]): T[] {
+  return array === null ? [] : elements(readBytes(array))
 }

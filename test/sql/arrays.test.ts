@@ -3,9 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import {
   byteaArray,
   int4Array,
-  int8,
   int8Array,
   readArray,
+  readBooleanArray,
+  readInt8Array,
   textArray,
 } from '../../src/sql/arrays.ts'
 import { pgliteDatabase, type TestDatabase } from './test-database.ts'
@@ -52,20 +53,23 @@ describe('arrays in binary form', () => {
   it('are read as the database writes them', async () => {
     const [row] = await database.ask(
       `select array_send(array['\\x00ff'::bytea, null, '']) as bytes, array_send('{}'::int8[]) as none,
-        array_send(array[0, 4294967296, 9007199254740991]) as numbers`,
+        array_send(array[0, 4294967296, null, 9007199254740991]) as numbers,
+        array_send(array[true, null, false]) as answers`,
     )
-    const { bytes, none, numbers } = row as Record<string, Buffer>
+    const { bytes, none, numbers, answers } = row as Record<string, Buffer>
     assert.deepEqual(readArray(bytes as Buffer), [Buffer.from([0, 255]), null, Buffer.alloc(0)])
     assert.deepEqual(readArray(none as Buffer), [])
-    assert.deepEqual(readArray(numbers as Buffer).map(int8), [0, 2 ** 32, 2 ** 53 - 1])
+    assert.deepEqual(readInt8Array(numbers as Buffer), [0, 2 ** 32, null, 2 ** 53 - 1])
+    assert.deepEqual(readBooleanArray(answers as Buffer), [true, null, false])
   })
 
   it('that are cut off or too long are refused', () => {
     const array = int8Array([1, 2])
     for (const wrong of [array.subarray(0, -1), Buffer.concat([array, Buffer.alloc(1)])]) {
       assert.throws(() => readArray(wrong))
+      assert.throws(() => readInt8Array(wrong))
+      assert.throws(() => readBooleanArray(wrong))
     }
-    assert.throws(() => int8(Buffer.alloc(4)), /whole number/)
-    assert.throws(() => int8(null), /whole number/)
+    assert.throws(() => readInt8Array(int4Array([1])), /whole numbers of 8 bytes/)
   })
 })
