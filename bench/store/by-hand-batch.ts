@@ -1,14 +1,12 @@
 /**
- * The loop that a careful team writes when speed matters: a batch is one statement with array parameters, so one transaction
- * and one round trip. While the database works, the next batch is fetched and computed, and the offsets of the one before
- * are committed. It leaves out what is not needed here: rebalances, failures, poison messages, shutdown.
+ * The loop that most careful teams write: fetch a batch, apply it in one transaction with array parameters, commit its
+ * offsets. It leaves out rebalances, failures, poison messages and shutdown.
  */
 import { joinGroup } from '../by-hand-consumer.ts'
 import { Meter } from '../meter.ts'
 import { readTask, tellResult } from '../turns.ts'
-import { type Reading, transform } from '../workload.ts'
-import { arrayParameter } from './array-parameter.ts'
-import { eventId, openTables } from './by-hand-tables.ts'
+import { type Change, nextBatch } from './by-hand-changes.ts'
+import { openTables } from './by-hand-tables.ts'
 import { StatementWatch } from './statement-watch.ts'
 import type { StoreTask } from './task.ts'
 
@@ -19,75 +17,36 @@ const meter = new Meter(() => statements.start())
 const database = await openTables(schema)
 const consumer = await joinGroup(group, input)
 
-interface Batch {
-  readonly messages: Awaited<ReturnType<typeof consumer.take>>
-  readonly changes: readonly Change[]
-}
-
-interface Change {
-  readonly id: string
-  readonly key: Buffer
-  readonly value: Buffer
-}
-
-let next = prepare()
-let committing = Promise.resolve()
 while (meter.count < messages) {
-  const batch = await next
-  next = prepare()
+  const batch = await nextBatch(consumer, batchSize)
   if (batch.messages.length === 0) continue
+  meter.add(0)
   await apply(batch.changes)
-  await committing
-  committing = consumer.commit(batch.messages)
+  await consumer.commit(batch.messages)
   meter.add(batch.messages.length)
 }
-await committing
 tellResult({ ...meter.figures(), ...statements.figures() })
-await next
 await consumer.close()
 await database.end()
 process.exit(0)
 
-async function prepare(): Promise<Batch> {
-  const batch = await consumer.take(batchSize)
-  if (batch.length > 0) meter.add(0)
-  const changes = batch.map(({ key, value, headers }) => {
-    const reading = JSON.parse(String(value)) as Reading
-    const changed = Buffer.from(JSON.stringify(transform(reading)))
-    return { id: eventId(headers), key: key as Buffer, value: changed }
-  })
-  return { messages: batch, changes }
-}
-
-/**
- * Applies what was not applied before; of one key the last change. As two statements, marks first, it is slower by a third:
- * the database would wait for us between them, as we are busy with the next batch.
- */
+/** Applies what was not applied before; of one key the last change. */
 async function apply(changes: readonly Change[]): Promise<void> {
-  await database.query({
-    name: 'apply',
-    text: `with given as (
-        select * from unnest($1::text[], $2::bytea[], $3::bytea[])
-          with ordinality as given (id, key, value, place)
-      ), fresh as (
-        insert into mark (id) select id from given on conflict do nothing returning id
-      )
-      insert into price (key, value)
-        select distinct on (key) key, value from given join fresh using (id) order by key, place desc
-        on conflict (key) do update set value = excluded.value`,
-    values: [
-      arrayParameter(
-        'text',
-        changes.map(({ id }) => Buffer.from(id)),
-      ),
-      arrayParameter(
-        'bytea',
-        changes.map(({ key }) => key),
-      ),
-      arrayParameter(
-        'bytea',
-        changes.map(({ value }) => value),
-      ),
-    ],
+  await database.query('begin')
+  const { rows } = await database.query<{ id: string }>({
+    name: 'remember',
+    text: 'insert into mark (id) select unnest($1::text[]) on conflict do nothing returning id',
+    values: [changes.map(({ id }) => id)],
   })
+  const fresh = new Set(rows.map(({ id }) => id))
+  const latest = new Map<string, Change>()
+  for (const change of changes) if (fresh.has(change.id)) latest.set(String(change.key), change)
+  const rest = [...latest.values()]
+  await database.query({
+    name: 'upsert',
+    text: `insert into price (key, value) select * from unnest($1::bytea[], $2::bytea[])
+        on conflict (key) do update set value = excluded.value`,
+    values: [rest.map(({ key }) => key), rest.map(({ value }) => value)],
+  })
+  await database.query('commit')
 }

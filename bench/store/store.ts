@@ -24,6 +24,7 @@ const baseline = 'by hand, a batch'
 const contestants: Readonly<Record<string, Contestant>> = {
   'by hand, one transaction a message': { script: 'by-hand-each.ts', share: 0.05, tables: byHand },
   [baseline]: { script: 'by-hand-batch.ts', tables: byHand },
+  'by hand, a batch, tuned': { script: 'by-hand-tuned.ts', tables: byHand },
   Pollux: { script: 'pollux.ts', tables: own },
   'Pollux, outbox': { script: 'pollux.ts', publish: 'outbox', tables: own },
   'Pollux, direct': { script: 'pollux.ts', publish: 'direct', tables: own },
