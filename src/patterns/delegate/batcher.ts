@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { HandlerContext } from '../../service.ts'
+import { stopped } from './barrier.ts'
 import { classify } from './classify.ts'
-import { stopped } from './gate.ts'
 
 /** A message that waits to be called with others. */
 export interface Entry<M> {

@@ -2,24 +2,24 @@ import type { Message } from '../../message.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { HandlerContext } from '../../service.ts'
 import { awaitTurn } from './allowance.ts'
+import { Barrier } from './barrier.ts'
 import { Batcher, type Entry } from './batcher.ts'
 import { ContentCache } from './content-cache.ts'
 import { deliver } from './deliver.ts'
-import { Gate } from './gate.ts'
 import type { Target } from './target.ts'
 import { timed } from './timed.ts'
 
 /** A delegate at work: what its calls have in common. */
 export class Delegation<M extends Message, R> {
   readonly #target: Target<M, R>
-  readonly #gate: Gate
+  readonly #barrier: Barrier
   readonly #cache: ContentCache<R> | undefined
   readonly #batcher: Batcher<M, R> | undefined
 
   constructor(target: Target<M, R>, clock: Clock) {
     const { settings, cache, many } = target
     this.#target = target
-    this.#gate = new Gate(settings, clock)
+    this.#barrier = new Barrier(settings, clock)
     this.#cache = cache && new ContentCache(cache, clock)
     this.#batcher =
       many &&
@@ -29,7 +29,7 @@ export class Delegation<M extends Message, R> {
         turn: async (context) => {
           await awaitTurn(settings.limiter, context)
           // Since they were let through, another call may have been turned away.
-          await this.#gate.rest(context.stopping)
+          await this.#barrier.rest(context.stopping)
         },
         call: (entries) => this.#callMany(many.call, entries),
       })
@@ -47,7 +47,7 @@ export class Delegation<M extends Message, R> {
     const idempotencyKey = `${service}:${message.topic}:${message.id}`
     const result = await deliver({
       settings,
-      gate: this.#gate,
+      barrier: this.#barrier,
       takesTurns: this.#batcher === undefined,
       context,
       classify,
@@ -56,6 +56,7 @@ export class Delegation<M extends Message, R> {
     if (content !== undefined) this.#cache?.set(content, result)
     return result
   }
+
   #contentOf(message: M): string | Uint8Array | undefined {
     const { cache } = this.#target
     if (cache === undefined) return undefined

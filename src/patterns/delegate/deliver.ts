@@ -3,15 +3,15 @@ import { NonRetryableError, RetryableError } from '../../handler-errors.ts'
 import { pause } from '../../pause.ts'
 import type { HandlerContext } from '../../service.ts'
 import { awaitTurn } from './allowance.ts'
+import { askedTooMuch, type Barrier, stopped } from './barrier.ts'
 import type { Outcome, Ticket } from './breaker.ts'
 import type { Failure } from './classify.ts'
-import { askedTooMuch, type Gate, stopped } from './gate.ts'
 import type { DelegateSettings } from './option-tables.ts'
 
 /** What delivering needs beside its message. */
 export interface DeliveryParts<R> {
   readonly settings: DelegateSettings
-  readonly gate: Gate
+  readonly barrier: Barrier
   /** Whether calls take their turns themselves: a batch takes one for all. */
   readonly takesTurns: boolean
   readonly context: HandlerContext
@@ -27,7 +27,7 @@ export interface DeliveryParts<R> {
  * wait for too long, or its partition is given up.
  */
 export async function deliver<R>(parts: DeliveryParts<R>): Promise<R> {
-  const { gate, context } = parts
+  const { barrier, context } = parts
   let failures = 0
   for (let attempt = 1; ; attempt += 1) {
     const ticket = await enter(parts)
@@ -38,13 +38,13 @@ export async function deliver<R>(parts: DeliveryParts<R>): Promise<R> {
       return result
     } catch (error) {
       if (context.signal.aborted || isOurStop(error, context)) {
-        gate.leave(ticket, 'unknown')
+        barrier.leave(ticket, 'unknown')
         throw error
       }
       const failure = parts.classify(error)
       record(parts, ticket, failure)
       // While it is open, the service is at fault and not this message.
-      if (failure.kind === 'transient' && gate.isClosed) failures += 1
+      if (failure.kind === 'transient' && barrier.isClosed) failures += 1
       await afterFailure(parts, { error, failure, attempt, failures })
     }
   }
@@ -52,18 +52,18 @@ export async function deliver<R>(parts: DeliveryParts<R>): Promise<R> {
 
 /** Waits until the called service may be called, and has a turn for us. */
 async function enter<R>({
-  gate,
+  barrier,
   settings,
   takesTurns,
   context,
 }: DeliveryParts<R>): Promise<Ticket> {
   for (;;) {
-    const ticket = await gate.enter(context.stopping)
+    const ticket = await barrier.enter(context.stopping)
     if (!takesTurns || settings.limiter === undefined) return ticket
     await awaitTurn(settings.limiter, context)
     // While it waited for its turn, others may have failed.
-    if (!context.stopping.aborted && gate.isFree(ticket)) return ticket
-    gate.leave(ticket, 'unknown')
+    if (!context.stopping.aborted && barrier.isFree(ticket)) return ticket
+    barrier.leave(ticket, 'unknown')
     if (context.stopping.aborted) throw stopped('calls are spaced out')
   }
 }
@@ -77,14 +77,14 @@ function isOurStop(error: unknown, { stopping }: HandlerContext): boolean {
 function record<R>(parts: DeliveryParts<R>, ticket: Ticket, { kind, after }: Failure): void {
   if (kind === 'permanent') leave(parts, ticket, 'success')
   else leave(parts, ticket, kind === 'transient' || ticket.isProbe ? 'failure' : 'unknown')
-  if (after !== undefined) parts.gate.hold(after)
+  if (after !== undefined) parts.barrier.hold(after)
 }
 
 /** Gives a ticket back, and says when that opens or closes the breaker. */
-function leave<R>({ gate, context }: DeliveryParts<R>, ticket: Ticket, outcome: Outcome): void {
-  const wasClosed = gate.isClosed
-  gate.leave(ticket, outcome)
-  if (gate.isClosed === wasClosed) return
+function leave<R>({ barrier, context }: DeliveryParts<R>, ticket: Ticket, outcome: Outcome): void {
+  const wasClosed = barrier.isClosed
+  barrier.leave(ticket, outcome)
+  if (barrier.isClosed === wasClosed) return
   if (wasClosed) context.count('opened')
   if (wasClosed) context.log.warn({}, 'the called service fails: calls wait until it works again')
   else context.log.info({}, 'the called service works again')

@@ -18,7 +18,7 @@ export function askedTooMuch(after: number, cause?: unknown): RetryableError {
 }
 
 /** What all calls of a delegate pass: it is shut while the breaker is open, and while the called service has asked for peace. */
-export class Gate {
+export class Barrier {
   readonly #breaker: Breaker | undefined
   readonly #clock: Clock
   readonly #settings: Pick<DelegateSettings, 'backoff' | 'longestWait'>
