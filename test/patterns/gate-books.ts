@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { fact, gate, json, type Service, text, topic } from '../../src/index.ts'
+import type { GateDefinition } from '../../src/patterns/gate/definition.ts'
 import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 
 const create = { partitions: 3 }
@@ -17,14 +18,11 @@ const facts = {
 }
 
 /** What the tests of a gate may choose. */
-export type BooksOptions = Partial<Omit<Parameters<typeof gate<typeof facts>>[1], 'outputs'>>
+export type BooksOptions = Partial<GateDefinition<typeof facts, readonly [typeof books]>>
 
 /** A gate of four facts, which tells in `books` what became of each book. */
-export function booksGate(
-  table: string,
-  options: Partial<Parameters<typeof gate<typeof facts, readonly [typeof books]>>[1]> = {},
-): Service {
-  return gate('open-books', {
+export function booksGate(name: string, table: string, options: BooksOptions = {}): Service {
+  return gate(name, {
     facts,
     outputs: [books],
     table,

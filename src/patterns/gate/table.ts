@@ -55,17 +55,18 @@ export class GateTable {
       `array[${kept.join(', ')}]::text[] as kept, ${inMs('opened_at')} as "openedAt", ` +
       `${inMs('expires_at')} as "expiresAt", ${inMs('expired_at')} as "expiredAt"`
     const written = [...this.#columns].slice(1)
-    const sets = written.map(([column, type], index) =>
-      type === 'jsonb'
-        ? `${quoted(column)} = v.c${index}::jsonb`
-        : `${quoted(column)} = to_timestamp(v.c${index} / 1000)`,
+    const columns = written.map(([column]) => quoted(column))
+    const values = written.map(([, type], index) =>
+      type === 'jsonb' ? `c${index}::jsonb` : `to_timestamp(c${index} / 1000)`,
     )
     const given = written.map(
       ([, type], index) => `$${index + 2}::${type === 'jsonb' ? 'text' : 'float8'}[]`,
     )
+    // Not `update … from`: without statistics, as of a new table, that is planned as a scan for each row.
     this.#update =
-      `update ${this.#name} as gate set ${sets.join(', ')} from unnest($1::text[], ${given.join(', ')}) ` +
-      `as v(key, ${written.map((_, index) => `c${index}`).join(', ')}) where gate.key = v.key`
+      `insert into ${this.#name} (key, ${columns.join(', ')}) select key, ${values.join(', ')} ` +
+      `from unnest($1::text[], ${given.join(', ')}) as v(key, ${written.map((_, index) => `c${index}`).join(', ')}) ` +
+      `on conflict (key) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`
   }
 
   /**
