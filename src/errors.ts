@@ -30,6 +30,7 @@ export const errorTable = {
   POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot fix.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
   POLLUX_MIGRATION_NEEDED: 'The tables of the store are not those that this version needs.',
+  POLLUX_TABLE_INVALID: 'The table of a pattern cannot be made, or has not the columns it needs.',
   POLLUX_FOLDER_LOCKED: 'Another process uses this folder.',
   POLLUX_FOLDER_INVALID: 'A folder holds data that this version of Pollux cannot read.',
   POLLUX_DRIVER_MISSING:

@@ -8,6 +8,7 @@ import {
   cacheOptions,
   delegateOptions,
 } from '../../src/patterns/delegate/option-tables.ts'
+import { gateOptions } from '../../src/patterns/gate/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { rateOptions } from '../../src/rate.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
@@ -49,6 +50,12 @@ const sections: readonly Section[] = [
       ...inside('rateLimit', rateOptions),
       ...inside('cache', cacheOptions),
     },
+  },
+  {
+    title: 'Gate',
+    intro:
+      'In `gate(name, { … })`, beside `facts`, `table` and the others that [Gate](patterns/gate.md) describes.',
+    table: gateOptions,
   },
   {
     title: 'Runtime',

@@ -5,7 +5,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { StoreTransaction } from '../ports/store.ts'
 import type { Schedule, ScheduledContext } from '../schedule.ts'
 import type { Service } from '../service.ts'
-import type { ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts } from './counts.ts'
 import { asSentence } from './message.ts'
 import type { Partition } from './partition.ts'
 import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
@@ -126,12 +126,14 @@ export class Scheduler implements SliceContents {
   }
 
   async #call(
-    { signal }: Partition,
+    { signal, closing: stopping }: Partition,
     given: Pick<ScheduledContext, 'now' | 'again'>,
     capability: unknown,
   ): Promise<unknown> {
-    const { service, schedule, logger } = this.#parts
-    const context = { log: logger, signal, ...given, ...grant(service.uses, capability) }
+    const { service, schedule, logger: log, clock, counts } = this.#parts
+    const count: ScheduledContext['count'] = (name, by = 1) => countOwn(counts, name, by)
+    const context: ScheduledContext = { log, signal, stopping, clock, count, ...given }
+    Object.assign(context, grant(service.uses, capability))
     return await schedule.run(context as never)
   }
 

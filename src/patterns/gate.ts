@@ -1,0 +1,62 @@
+import type { Capability } from '../capability.ts'
+import { shown } from '../errors.ts'
+import type { Message } from '../message.ts'
+import { checkObject, Problems, readOptions } from '../options.ts'
+import { defineService, type Service } from '../service.ts'
+import type { AnyTopic, Topic } from '../topic.ts'
+import { checkGate } from './gate/check.ts'
+import type { Facts, GateDefinition } from './gate/definition.ts'
+import { gateOptions } from './gate/options.ts'
+import { type GateDatabase, GateTable } from './gate/table.ts'
+import { GateWork } from './gate/work.ts'
+
+/** A topic whose messages are facts of some kind. */
+type FactTopic = Topic<string, unknown, unknown, never, never>
+type Uses = { readonly db: Capability<GateDatabase> }
+
+// Beside the plain options.
+const definitionNames = ['facts', 'outputs', 'table', 'db', 'key', 'open', 'late', 'expire']
+const serviceNames = ['batch', 'start', 'idempotency']
+
+/**
+ * A service that waits until several facts about a key have come, in whatever order and from one topic or several, and
+ * then opens: once. What has come is a row in a table that everybody can read.
+ * @throws POLLUX_OPTION_INVALID listing all that is wrong.
+ */
+export function gate<const F extends Facts, const O extends readonly AnyTopic[] = readonly []>(
+  name: string,
+  definition: GateDefinition<F, O>,
+): Service {
+  checkObject('gate()', definition, '{ facts, table, db, open(key, facts) { … } }')
+  const given = definition as unknown as GateDefinition<Facts, readonly AnyTopic[]>
+  const problems = new Problems()
+  const others = [...definitionNames, ...serviceNames]
+  const plain = Object.entries(given).filter(([option]) => !others.includes(option))
+  const { timeout, forget } = readOptions(gateOptions, Object.fromEntries(plain), problems, others)
+  checkGate(given, problems)
+  problems.throwIfAny(`Gate ${shown(name)} is wrong`)
+  const { facts, outputs, db, key, open, late = 'ignore', expire } = given
+  const columns = Object.entries(facts).map(([fact, { keep }]) => ({
+    name: fact,
+    isKept: keep !== undefined,
+  }))
+  const work = new GateWork(
+    { facts, open, late, expire, timeout },
+    new GateTable(given.table, columns),
+    key as ((message: Message) => unknown) | undefined,
+    forget,
+  )
+  const { batch, start, idempotency } = given
+  return defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(name, {
+    ...(batch === undefined ? {} : { batch }),
+    ...(start === undefined ? {} : { start }),
+    ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
+    ...(outputs === undefined ? {} : { outputs }),
+    inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],
+    uses: { db },
+    handleMany: (messages, context) => work.takeIn(messages, context),
+    ...(timeout === undefined && forget === undefined
+      ? {}
+      : { schedule: { run: (context) => work.tidy(context) } }),
+  })
+}

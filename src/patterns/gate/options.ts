@@ -1,0 +1,37 @@
+import { duration, type Option, type OptionTable } from '../../options.ts'
+
+/** The plain options of a gate, as read: in milliseconds, undefined for never. */
+export interface GateSettings {
+  readonly timeout: number | undefined
+  readonly forget: number | undefined
+}
+
+// No timer of Node's is involved: what is due is found in the table.
+const longest = '3650d'
+
+export const gateOptions: OptionTable<GateSettings> = {
+  timeout: orNever(
+    duration({
+      min: '10ms',
+      max: longest,
+      default: '1d',
+      help:
+        'How long a gate may wait, from its first fact on; then expire is called. Too short: facts that are on their ' +
+        'way come late. Never: gates whose facts do not come stay for ever, and nobody is told.',
+    }),
+  ),
+  forget: orNever(
+    duration({
+      min: '10ms',
+      max: longest,
+      default: '1d',
+      help:
+        'How long after it opened or expired the row of a gate is removed. A fact that comes later begins a new gate. Too ' +
+        'short: a second copy does that. Never: the table grows.',
+    }),
+  ),
+}
+
+function orNever(option: Option<number>): Option<number | undefined> {
+  return { ...option, default: undefined, shownDefault: 'never' }
+}
