@@ -1,4 +1,11 @@
-import { type Capability, defineService, type Service, text, topic } from '../../src/index.ts'
+import {
+  type Capability,
+  defineService,
+  type ScheduledContext,
+  type Service,
+  text,
+  topic,
+} from '../../src/index.ts'
 import { ManualClock, memoryStore } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { MemoryTable } from '../testing/transactional-memory-store.ts'
@@ -11,11 +18,8 @@ interface Table {
   write(key: string, value: string): void
 }
 
-interface RunContext {
+interface RunContext extends ScheduledContext {
   readonly db: Table
-  readonly now: number
-  readonly signal: AbortSignal
-  again(): void
 }
 
 export const memoryTable: Capability<Table> = { name: 'memoryTable' }

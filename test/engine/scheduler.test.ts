@@ -35,6 +35,20 @@ test('a run comes at once, then at each turn exactly, in a transaction of its ow
   assert.deepEqual([row?.unit, row?.next], [5, 0], 'its unit goes up, its position stays')
 })
 
+test('a run counts, and has the time and the signal of a stop, as handlers have', async () => {
+  const { clock, store } = place()
+  const seen: boolean[] = []
+  const service = scheduled((context) => {
+    context.count('ran')
+    context.count('found', 3)
+    seen.push(context.clock === clock, context.stopping.aborted)
+  })
+  await using runtime = await testRuntime(service, { store: store(), clock })
+  await eventually('the first run', () => seen.length > 0)
+  assert.deepEqual(seen, [true, false])
+  assert.deepEqual(runtime.counts[0]?.own, { ran: 1, found: 3 })
+})
+
 test('a run that is late makes the next one late, never two at once and none made up for', async () => {
   const { clock, store } = place()
   const runs: number[] = []

@@ -9,7 +9,7 @@ import { eventually, ManualClock, messagesOf, testRuntime } from '../../src/test
 import { sendTo } from '../../src/testing/logs.ts'
 import type { OwnDatabase } from '../cases/own-sql.ts'
 import { kept } from '../engine/kept.ts'
-import { type BooksOptions, books, booksGate, factsOf, textReady } from './gate-books.ts'
+import { type BooksOptions, books, booksGate, factsOf } from './gate-books.ts'
 
 /** The numbered cases of a gate, on a database. */
 export function gateCases(name: string, database: () => OwnDatabase): void {
@@ -25,15 +25,14 @@ function twoAtOnce(name: string, database: () => OwnDatabase, table: () => strin
   test(`case 46: two facts at once, handled by two members, and one of them twice: each gate opens once; ${name}`, async () => {
     const rounds = 500
     const create = { partitions: 1 }
-    const [left, right] = ['left', 'right'].map((side) =>
-      topic(side, { key: text, value: text, create }),
-    ) as [typeof textReady, typeof textReady]
+    const left = topic('left', { key: text, value: text, create })
+    const right = topic('right', { key: text, value: text, create })
     const pairs = gate('pairs', {
       facts: { left: fact(left), right: fact(right) },
       outputs: [books],
       table: table(),
       db: postgresTransaction,
-      batch: 20,
+      batch: 50,
       open: (key) => books.message({ key, value: 'opened' }),
     })
     const memory = sharedMemory()
