@@ -3,6 +3,7 @@ import type { Message } from '../../message.ts'
 import type { ScheduledContext } from '../../schedule.ts'
 import type { HandlerContext, MessageResult } from '../../service.ts'
 import type { AnyTopic, OutputMessage } from '../../topic.ts'
+import type { Row } from './row.ts'
 import { type Arrival, arrive, deadline, expire, type Rules } from './rules.ts'
 import type { GateDatabase, GateTable } from './table.ts'
 
@@ -47,11 +48,13 @@ export class GateWork {
     const byKey = new Map(rows.map((row) => [row.key, row]))
     const results: MessageResult<M, AnyTopic>[] = []
     for (const { message, key = '', arrivals } of brought) {
-      const row = byKey.get(key)
       const outputs: OutputMessage[] = []
       try {
-        for (const arrival of row === undefined ? [] : arrivals)
-          outputs.push(...(await arrive(this.#rules, row as never, arrival, { now, count })))
+        for (const arrival of arrivals) {
+          // Each key that has arrivals was taken.
+          const row = byKey.get(key) as Row
+          outputs.push(...(await arrive(this.#rules, row, arrival, { now, count })))
+        }
         results.push({ message, outputs })
       } catch (error: unknown) {
         results.push({ message, error })
