@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { PolluxError } from '../errors.ts'
 import type {
@@ -39,6 +40,9 @@ import type { Secrets } from './secrets.ts'
 import { TransactionClient } from './transaction-client.ts'
 import { KafkaTransactionalProducer } from './transactional-producer.ts'
 import { Wake } from './wake.ts'
+
+// A member that leaves does not wait longer for what its group says.
+const lookLimit = 1_000
 
 interface Closable {
   close(): Promise<void>
@@ -111,6 +115,7 @@ export class KafkaBroker implements Broker {
       pollLimit: this.#plain.pollLimit,
       starts: (consumer, partitions, signal) =>
         startPositions(consumer, admin, partitions, subscription.start, signal),
+      isRebalancing: () => this.#isRebalancing(subscription.group),
       left: () => this.#members.delete(closable),
     })
     const closable = { close: () => member.leave() }
@@ -118,6 +123,16 @@ export class KafkaBroker implements Broker {
     this.#members.add(closable)
     member.subscribe()
     return member
+  }
+
+  /** By the group's own word; false when that is not to be had, and where the driver sees to it itself. */
+  async #isRebalancing(group: string): Promise<boolean> {
+    if (this.#plain.protocol === 'consumer') return false
+    const asked = this.#admin.group(group).then(
+      ({ state }) => state.endsWith('Rebalance'),
+      () => false,
+    )
+    return await Promise.race([asked, sleep(lookLimit, false, { ref: false })])
   }
 
   async producer(): Promise<BrokerProducer> {

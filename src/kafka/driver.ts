@@ -104,6 +104,7 @@ export interface DriverConsumer extends DriverClient {
   setDefaultConsumeTimeout(ms: number): void
   subscribe(topics: readonly string[]): void
   unsubscribe(): void
+  subscription(): readonly string[]
   consume(max: number, done: Callback<DriverMessage[]>): void
   assign(positions: readonly DriverPosition[]): void
   unassign(): void

@@ -14,6 +14,7 @@ import { type ConnectedClient, type ConnectionContext, disconnectClient } from '
 import type { ConnectionLog } from './connection-log.ts'
 import { call, type DriverConsumer, type DriverError, type DriverPosition } from './driver.ts'
 import { brokerError, closedError, errorNumber, isPassing, kafkaErrors } from './errors.ts'
+import { finishGivingUp } from './finish-giving-up.ts'
 import { Intake } from './intake.ts'
 import { Membership } from './membership.ts'
 import { bare, type Holding, Holdings } from './partitions.ts'
@@ -26,6 +27,8 @@ const pollWait = 250
 const disconnectLimit = 10_000
 // How long leaving waits for the answer to a commit.
 const commitLimit = 5_000
+// How long leaving waits for the end of a rebalance that is none of ours: the others notice it by their next heartbeat.
+const placeLimit = 5_000
 
 /** What a member is made of. */
 export interface MemberParts {
@@ -42,6 +45,8 @@ export interface MemberParts {
     partitions: readonly TopicPartition[],
     signal: AbortSignal,
   ): Promise<readonly AssignedPartition[]>
+  /** Whether the group is on its way to new assignments, by its own word. */
+  isRebalancing(): Promise<boolean>
   /** Called once the member has left. */
   left(): void
 }
@@ -230,15 +235,17 @@ export class KafkaMember implements GroupMember {
     const { subscription, context } = this.#parts
     this.#stopped.abort()
     this.#intake.wake()
-    const all = this.#holdings.all().map(bare)
     this.#backlog.drop(() => true)
     try {
+      await this.#awaitPlace()
+      const all = this.#holdings.all().map(bare)
       if (all.length > 0) this.#consumer.pause(all)
       this.#consumer.unsubscribe()
       const deadline = performance.now() + commitLimit
       // An assignment may be on its way; it is answered, and then taken back, before we go.
       do await this.#take(100)
       while (await this.#hasWork(deadline))
+      finishGivingUp(this.#consumer)
     } catch (error: unknown) {
       subscription.logger.warn(
         { error: context.secrets.scrub(String(error)) },
@@ -257,6 +264,20 @@ export class KafkaMember implements GroupMember {
       )
     })
     this.#parts.left()
+  }
+
+  /**
+   * A member without partitions waits for the end of a rebalance before it leaves. Until then librdkafka only notes that
+   * it is to unsubscribe; being closed next, it goes without telling the group, which gives partitions to a member
+   * that is gone, until the end of its session.
+   */
+  async #awaitPlace(): Promise<void> {
+    const deadline = performance.now() + placeLimit
+    while (this.#holdings.count === 0 && performance.now() < deadline) {
+      if (this.#rebalance.hasPlace && !(await this.#parts.isRebalancing())) return
+      await this.#take(100)
+      await this.#intake.rest(20)
+    }
   }
 
   /**

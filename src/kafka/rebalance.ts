@@ -32,6 +32,7 @@ export class Rebalance {
   readonly #host: RebalanceHost
   #last: Promise<void> = Promise.resolve()
   #pending = 0
+  #hasPlace = false
   #isClosing = false
 
   constructor(host: RebalanceHost) {
@@ -43,6 +44,11 @@ export class Rebalance {
     return this.#pending > 0
   }
 
+  /** True once the group has given the member something, be it nothing. */
+  get hasPlace(): boolean {
+    return this.#hasPlace
+  }
+
   /** From now on rebalances are answered without the listener: the client is being taken down. */
   close(): void {
     this.#isClosing = true
@@ -51,6 +57,7 @@ export class Rebalance {
   /** The driver wants partitions given or taken. */
   handle(code: number, partitions: readonly DriverPosition[]): void {
     this.#pending += 1
+    this.#hasPlace = true
     this.#last = this.#last
       .then(() => (code === assignCode ? this.#assign(partitions) : this.#revoke(partitions)))
       .catch((error: unknown) => this.#host.fail(error))

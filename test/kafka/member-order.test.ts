@@ -43,6 +43,7 @@ async function memberByHand() {
     pollLimit: 10_000,
     starts: async (_, partitions) =>
       partitions.map((partition) => ({ ...partition, committed: 0, start: 0 })),
+    isRebalancing: async () => false,
     left() {},
   })
   member.callbacks.rebalance({ code: -175 } as DriverError, [place])
