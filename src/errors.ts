@@ -27,6 +27,9 @@ export const errorTable = {
     'The broker connection, group member or reader was used after it had been closed.',
   POLLUX_OFFSET_UNSAFE: 'A record’s offset is above 2^53 - 1 and would be rounded.',
   POLLUX_OFFSET_RESET: 'A stored position lies outside the log, and the policy is to stop.',
+  POLLUX_OUTSIDE_RESET:
+    'The group’s offset was set by something else than the service, and the policy is to stop.',
+  POLLUX_LEDGER_MISSING: 'The group has worked with a ledger that the store does not have.',
   POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot fix.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
   POLLUX_MIGRATION_NEEDED: 'The tables of the store are not those that this version needs.',

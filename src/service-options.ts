@@ -6,6 +6,9 @@ export type Order = 'key' | 'partition' | 'none'
 /** How outputs get to their topics; see `serviceOptions`. */
 export type Publish = 'outbox' | 'direct' | 'transaction'
 
+/** What counts when somebody else has set the group's position; see `serviceOptions`. */
+export type OutsideReset = 'stop' | 'ledger' | 'follow'
+
 /** The plain options of a service; `docs/options.md` describes them. */
 export interface ServiceOptions {
   readonly order?: Order
@@ -14,6 +17,7 @@ export interface ServiceOptions {
   readonly start?: 'earliest' | 'latest'
   readonly publish?: Publish
   readonly fencing?: boolean
+  readonly outsideReset?: OutsideReset
 }
 
 /** Those of a service whose handler takes one message. */
@@ -27,6 +31,7 @@ export interface ServiceSettings {
   readonly start: 'earliest' | 'latest'
   readonly publish: Publish
   readonly fencing: boolean
+  readonly outsideReset: OutsideReset
 }
 
 /** Those without a default of their own follow from others. */
@@ -92,6 +97,15 @@ export const serviceOptions: OptionTable<ReadOptions> = {
       'With a store: keep the ledger, a row for each partition, and store effects only while the partition is ours. ' +
       'Without it a process that lost a partition and does not know yet may still write; only for idempotency "version" ' +
       'or "natural" without an outbox.',
+  }),
+  outsideReset: oneOf({
+    words: ['stop', 'ledger', 'follow'],
+    default: 'stop',
+    help:
+      'With the ledger: what counts when the group’s offset was set by something else, such as kafka-consumer-groups ' +
+      '--reset-offsets. "stop": the service stops and says both positions. "ledger": its own, and the group’s is set ' +
+      'back. "follow": the group’s. Forwards skips messages; backwards handles them again, so their effects come twice, ' +
+      'unless their event’s id or version still tells them.',
   }),
 }
 

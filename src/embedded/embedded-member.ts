@@ -304,17 +304,18 @@ export class EmbeddedMember implements GroupMember {
     if (taken.length === 0) return []
     tables.saveGroup(subscription.group, group)
     const offsets = new Map(
-      tables.offsets(subscription.group).map((one) => [partitionKey(one), one.offset]),
+      tables.offsets(subscription.group).map((one) => [partitionKey(one), one]),
     )
     return taken.map((partition) => {
       trimPartition(tables, knownTopic(tables, partition.topic), partition.partition, clock.now())
-      const committed = offsets.get(partitionKey(partition))
+      const { offset: committed, metadata } = offsets.get(partitionKey(partition)) ?? {}
       const { start, warning } = startPosition(
         committed,
         tables.range(partition),
         subscription.start,
       )
-      return { assigned: { ...partition, committed, start }, warning }
+      const assigned = { ...partition, committed, start, ...(metadata ? { metadata } : {}) }
+      return { assigned, warning }
     })
   }
 

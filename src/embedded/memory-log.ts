@@ -102,8 +102,9 @@ export class MemoryLog implements LogStorage, LogWrites {
 
   saveOffsets(group: string, positions: readonly Position[]): void {
     const offsets = this.#offsets.get(group) ?? new Map<string, Position>()
-    for (const { topic, partition, offset } of positions) {
-      offsets.set(partitionKey({ topic, partition }), { topic, partition, offset })
+    for (const { topic, partition, offset, metadata } of positions) {
+      const position = { topic, partition, offset, ...(metadata === undefined ? {} : { metadata }) }
+      offsets.set(partitionKey(position), position)
     }
     this.#offsets.set(group, offsets)
   }

@@ -4,7 +4,7 @@ import { PolluxError } from '../errors.ts'
 /** 'Plux', so that a file of somebody else is not taken for ours. */
 const applicationId = 0x506c7578
 /** Raised with each change that an older version cannot read. */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 const schema = `
   create table topics (
@@ -28,6 +28,7 @@ const schema = `
     topic text not null,
     partition integer not null,
     "offset" integer not null,
+    metadata text,
     primary key (group_name, topic, partition)
   ) strict, without rowid;
   create table sessions (
@@ -37,6 +38,9 @@ const schema = `
     host text not null
   ) strict;
 `
+
+/** From format 1. */
+const addMetadata = 'alter table offsets add column metadata text'
 
 /** Made in each file that lacks it: versions that do not know it need not read it. */
 const producerTable =
@@ -74,7 +78,9 @@ export function migrate(database: DatabaseSync, file: string): void {
     )
     return
   }
-  if (application === applicationId && version === schemaVersion)
+  if (application === applicationId && version === 1)
+    database.exec(`${addMetadata}; pragma user_version = ${schemaVersion}`)
+  if (application === applicationId && version >= 1 && version <= schemaVersion)
     return database.exec(producerTable)
   throw new PolluxError('POLLUX_FOLDER_INVALID', `The embedded broker cannot use ${file}.`, {
     expected: `a log of format ${schemaVersion}`,

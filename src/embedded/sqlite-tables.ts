@@ -90,12 +90,13 @@ export class SqliteTables implements LogWrites {
 
   offsets(group: string): readonly Position[] {
     return this.#all(
-      'select topic, partition, "offset" from offsets where group_name = ? order by topic, partition',
+      'select topic, partition, "offset", metadata from offsets where group_name = ? order by topic, partition',
       group,
-    ).map(({ topic, partition, offset }) => ({
+    ).map(({ topic, partition, offset, metadata }) => ({
       topic: String(topic),
       partition: Number(partition),
       offset: Number(offset),
+      ...(typeof metadata === 'string' ? { metadata } : {}),
     }))
   }
 
@@ -166,14 +167,15 @@ export class SqliteTables implements LogWrites {
   }
 
   saveOffsets(group: string, positions: readonly Position[]): void {
-    for (const { topic, partition, offset } of positions) {
+    for (const { topic, partition, offset, metadata } of positions) {
       this.#run(
-        `insert into offsets values (?1, ?2, ?3, ?4)
-         on conflict (group_name, topic, partition) do update set "offset" = ?4`,
+        `insert into offsets values (?1, ?2, ?3, ?4, ?5)
+         on conflict (group_name, topic, partition) do update set "offset" = ?4, metadata = ?5`,
         group,
         topic,
         partition,
         offset,
+        metadata ?? null,
       )
     }
   }

@@ -2,11 +2,16 @@ import type { AssignedPartition, GroupListener, Position, TopicPartition } from 
 import type { Logger } from '../ports/logger.ts'
 import type { LedgerRow, StoredOutputs } from '../ports/store.ts'
 import type { Service } from '../service.ts'
+import type { TakenOver } from './outside-reset.ts'
 import { Partition } from './partition.ts'
 
 /** What the rest of a service does as partitions come and go. */
 export interface AssignmentHooks {
-  /** Takes partitions over in the store; undefined without a store. */
+  /** Takes partitions over that were just assigned; undefined without a ledger. Gives those that are ours. */
+  readonly takeOver:
+    | ((partitions: readonly AssignedPartition[]) => Promise<readonly TakenOver[]>)
+    | undefined
+  /** Takes partitions over again that are ours; undefined without a ledger. */
   readonly acquire:
     | ((partitions: readonly TopicPartition[]) => Promise<readonly LedgerRow[]>)
     | undefined
@@ -47,8 +52,10 @@ export class Assignment implements GroupListener {
 
   async assigned(assigned: readonly AssignedPartition[]): Promise<readonly Position[]> {
     try {
-      const ledger = await this.#hooks.acquire?.(assigned)
-      const partitions = assigned.map((partition, index) => this.#add(partition, ledger?.[index]))
+      const taken = this.#hooks.takeOver
+        ? await this.#hooks.takeOver(assigned)
+        : assigned.map((partition) => ({ assigned: partition, row: undefined }))
+      const partitions = taken.map((one) => this.#add(one.assigned, one.row))
       this.#logger.info({ partitions: partitions.map(String) }, 'partitions assigned')
       return partitions.map(({ topic, partition, done }) => ({ topic, partition, offset: done }))
     } catch (error) {

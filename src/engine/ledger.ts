@@ -3,23 +3,21 @@ import type { BrokerAdmin, LogRange, TopicPartition } from '../ports/broker.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { LedgerRow, Store } from '../ports/store.ts'
 
+/** What taking over in the store needs of its surroundings. */
+export interface LedgerParts {
+  readonly store: Store
+  readonly admin: BrokerAdmin
+  readonly service: string
+  readonly logger: Logger
+}
+
 /**
- * Takes partitions over in the store. Work starts where the ledger says, so that has to be a place in this very log.
- * @throws POLLUX_OFFSET_RESET when the row is of another topic of that name (made anew, or on another cluster), or lies
- * behind the log's end. Going on would either skip records or repeat effects.
+ * Takes partitions over in the store.
+ * @throws POLLUX_OFFSET_RESET when the row is of another topic of that name (made anew, or on another cluster). Going on
+ * would either skip records or repeat effects.
  */
 export async function acquireLedger(
-  {
-    store,
-    admin,
-    service,
-    logger,
-  }: {
-    readonly store: Store
-    readonly admin: BrokerAdmin
-    readonly service: string
-    readonly logger: Logger
-  },
+  { store, admin, service }: Pick<LedgerParts, 'store' | 'admin' | 'service'>,
   partitions: readonly TopicPartition[],
 ): Promise<readonly LedgerRow[]> {
   if (partitions.length === 0) return []
@@ -31,8 +29,19 @@ export async function acquireLedger(
   const rows = await store.acquire(service, wanted)
   const foreign = rows.find(({ topicId }, index) => topicId !== wanted[index]?.topicId)
   if (foreign !== undefined) throw foreignTopic(foreign, store.name)
+  return rows
+}
+
+/**
+ * Work starts where the ledger says, so that has to be a place in the log; what retention took is passed over.
+ * @throws POLLUX_OFFSET_RESET when it lies behind the log's end.
+ */
+export async function fitToLogs(
+  { store, admin, logger }: Pick<LedgerParts, 'store' | 'admin' | 'logger'>,
+  rows: readonly LedgerRow[],
+): Promise<readonly LedgerRow[]> {
   if (rows.every(({ next }) => next === undefined)) return rows
-  const ranges = await admin.ranges(topics)
+  const ranges = await admin.ranges([...new Set(rows.map(({ topic }) => topic))])
   return rows.map((row) => {
     const range = ranges.find(
       ({ topic, partition }) => topic === row.topic && partition === row.partition,

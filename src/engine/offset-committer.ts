@@ -79,11 +79,7 @@ export class OffsetCommitter {
   async #commitOnce(): Promise<boolean> {
     const partitions = this.#pending()
     if (partitions.length === 0) return true
-    const positions = partitions.map(({ topic, partition, durable }) => ({
-      topic,
-      partition,
-      offset: durable,
-    }))
+    const positions = partitions.map((partition) => partition.positionAt(partition.durable))
     try {
       await this.#commit(positions)
     } catch (error) {

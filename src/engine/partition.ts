@@ -1,8 +1,9 @@
 import type { Header, Message, RawMessage } from '../message.ts'
-import type { OutgoingRecord } from '../ports/broker.ts'
+import type { OutgoingRecord, Position } from '../ports/broker.ts'
 import type { LedgerRow, OffsetRange } from '../ports/store.ts'
 import type { AnyTopic } from '../topic.ts'
 import type { Claim } from './claims.ts'
+import { commitMetadata } from './commit-metadata.ts'
 import { OffsetTracker } from './offsets.ts'
 import { Queue } from './queue.ts'
 
@@ -239,6 +240,12 @@ export class Partition {
   /** The position that may be committed to the group now: effects are durable, and outputs acknowledged. */
   get durable(): number {
     return this.unpublished.reduce((least, { lowest }) => Math.min(least, lowest), this.done)
+  }
+
+  /** As it is committed to the group: with a word of who did, and whether the ledger has work of it. */
+  positionAt(offset: number): Position {
+    const { topic, partition } = this
+    return { topic, partition, offset, metadata: commitMetadata(offset, this.unit > 0) }
   }
 
   /** Given to handlers. */

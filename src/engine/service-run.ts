@@ -1,5 +1,5 @@
 import { errorText, PolluxError } from '../errors.ts'
-import type { Broker, BrokerProducer, GroupMember } from '../ports/broker.ts'
+import type { Broker, BrokerProducer, GroupMember, Position } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
 import type { Store, StoredOutputs } from '../ports/store.ts'
@@ -9,13 +9,14 @@ import { Assignment } from './assignment.ts'
 import type { ServiceCounts } from './counts.ts'
 import { Drain } from './drain.ts'
 import { Fetcher } from './fetcher.ts'
-import { acquireLedger } from './ledger.ts'
+import { acquireLedger, fitToLogs } from './ledger.ts'
 import { OffsetCommitter } from './offset-committer.ts'
 import type { Partition, Work } from './partition.ts'
 import { withPatience } from './patience.ts'
 import type { Ends } from './pipeline.ts'
 import { ServiceStages } from './service-stages.ts'
 import { startAnew } from './start-anew.ts'
+import { takeOver } from './take-over.ts'
 import type { Waits } from './waits.ts'
 import { checkWindow } from './window-check.ts'
 
@@ -81,12 +82,22 @@ export class ServiceRun implements Ends {
         service: service.name,
         logger: this.#logger,
       }
+    const policy = service.options.outsideReset
+    const commit = (positions: readonly Position[]): Promise<void> => this.#commitFirst(positions)
     return new Assignment(
       service,
       {
+        takeOver: ledger
+          ? (assigned) =>
+              this.#patiently('acquiring partitions', () =>
+                takeOver({ ...ledger, policy, commit }, assigned),
+              )
+          : undefined,
         acquire: ledger
           ? (partitions) =>
-              this.#patiently('acquiring partitions', () => acquireLedger(ledger, partitions))
+              this.#patiently('acquiring partitions', async () =>
+                fitToLogs(ledger, await acquireLedger(ledger, partitions)),
+              )
           : undefined,
         added: (partition, left, position) => this.#added(partition, left, position),
         drain: (partitions) => this.#giveUp(partitions),
@@ -95,6 +106,16 @@ export class ServiceRun implements Ends {
       },
       this.#logger,
     )
+  }
+
+  /** A commit for partitions that are just being assigned. A stop may have ended the membership: then nothing starts. */
+  async #commitFirst(positions: readonly Position[]): Promise<void> {
+    try {
+      await this.#member?.commit(positions)
+    } catch (error) {
+      if (this.#fetcher?.isClosed !== true) throw error
+      this.#logger.debug({ error: errorText(error) }, 'stopping while partitions are taken over')
+    }
   }
 
   /** Joins the group and starts fetching. */

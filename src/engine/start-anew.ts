@@ -36,9 +36,9 @@ async function keepOurs(
 }
 
 async function provesOurs(owned: Partition, member: GroupMember): Promise<boolean> {
-  const { topic, partition, durable } = owned
+  const { durable } = owned
   try {
-    await member.commit([{ topic, partition, offset: durable }])
+    await member.commit([owned.positionAt(durable)])
     owned.committed = durable
     return true
   } catch {

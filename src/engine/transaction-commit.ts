@@ -101,7 +101,7 @@ export class TransactionCommit {
     const records = works.flatMap(({ outputs }) => outputs)
     const result = await this.#parts.transact(
       records,
-      [...positions].map(([{ topic, partition }, offset]) => ({ topic, partition, offset })),
+      [...positions].map(([partition, offset]) => partition.positionAt(offset)),
     )
     if (result.outcome === 'committed') return this.#advance(works, positions)
     if (result.refusals.length === 0) return this.#parts.pause()

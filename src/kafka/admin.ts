@@ -20,7 +20,7 @@ import {
   type DriverTopic,
 } from './driver.ts'
 import { brokerError, errorNumber, kafkaErrors, unknownTopic } from './errors.ts'
-import { logRanges, offsetsAtTime } from './lookups.ts'
+import { logRanges, offsetsAtTime, withMetadata } from './lookups.ts'
 import { bare } from './partitions.ts'
 import { patiently } from './patience.ts'
 
@@ -159,7 +159,10 @@ export class KafkaAdmin implements BrokerAdmin {
     )
     return found
       .filter(({ offset }) => offset !== undefined && offset >= 0)
-      .map(({ topic, partition, offset = 0 }) => ({ topic, partition, offset }))
+      .map(({ topic, partition, offset = 0, metadata }) => ({
+        ...{ topic, partition, offset },
+        ...withMetadata(metadata),
+      }))
       .toSorted(byPlace)
   }
 

@@ -3,7 +3,7 @@ import { PolluxError } from '../errors.ts'
 import type { Position } from '../ports/broker.ts'
 import type { DriverConsumer, DriverError } from './driver.ts'
 import { brokerError, closedError, errorNumber, isPassing, kafkaErrors } from './errors.ts'
-import { bare, type Holding, type Holdings } from './partitions.ts'
+import { committable, type Holding, type Holdings } from './partitions.ts'
 import type { Secrets } from './secrets.ts'
 
 /** What the driver says once a commit was answered. */
@@ -107,9 +107,7 @@ export class Committer {
       this.#answer = resolve
     })
     try {
-      this.#consumer.commit(
-        held.map(({ position }) => ({ ...bare(position), offset: position.offset })),
-      )
+      this.#consumer.commit(held.map(({ position }) => committable(position)))
     } catch (error: unknown) {
       this.#answer = undefined
       return error as DriverError

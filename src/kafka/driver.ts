@@ -17,6 +17,7 @@ export interface DriverPosition {
   readonly topic: string
   readonly partition: number
   readonly offset?: number
+  readonly metadata?: string | null | undefined
 }
 
 /** A record as the driver gives it. */

@@ -87,15 +87,22 @@ export async function startPositions(
   let next = 0
   return partitions.map(({ topic, partition }, index) => {
     const own = committed[index]
-    return { topic, partition, committed: own, start: own ?? ends[next++]?.offset ?? 0 }
+    const start = own?.offset ?? ends[next++]?.offset ?? 0
+    return { topic, partition, committed: own?.offset, start, ...withMetadata(own?.metadata) }
   })
+}
+
+/** A committed position as the driver gives it. */
+interface Committed {
+  readonly offset: number
+  readonly metadata: string | null | undefined
 }
 
 /** The group's committed positions, each in its place; undefined where there is none. */
 export async function committedPositions(
   consumer: DriverConsumer,
   partitions: readonly TopicPartition[],
-): Promise<readonly (number | undefined)[]> {
+): Promise<readonly (Committed | undefined)[]> {
   const found = await call<readonly (DriverPosition | Error)[]>((done) =>
     consumer.committed(partitions, requestLimit, done),
   )
@@ -103,6 +110,12 @@ export async function committedPositions(
     // An error in place of a position has no number: it is one of those that pass, such as a transaction that is open.
     if (one instanceof Error)
       throw Object.assign(new Error(one.message), { code: kafkaErrors.timedOut })
-    return one.offset !== undefined && one.offset >= 0 ? one.offset : undefined
+    const { offset = -1, metadata } = one
+    return offset >= 0 ? { offset, metadata } : undefined
   })
+}
+
+/** The metadata of a position, if it has any. */
+export function withMetadata(metadata: string | null | undefined): Pick<Position, 'metadata'> {
+  return metadata === undefined || metadata === null || metadata === '' ? {} : { metadata }
 }

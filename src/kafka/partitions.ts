@@ -1,4 +1,5 @@
-import type { TopicPartition } from '../ports/broker.ts'
+import type { Position, TopicPartition } from '../ports/broker.ts'
+import type { DriverPosition } from './driver.ts'
 
 /** A partition that a member has. A partition that was given up and comes back is another holding. */
 export interface Holding extends TopicPartition {
@@ -50,6 +51,11 @@ export class Holdings {
   remove(partitions: readonly TopicPartition[]): void {
     for (const { topic, partition } of partitions) this.#byTopic.get(topic)?.delete(partition)
   }
+}
+
+/** A position to commit, as the driver takes it. */
+export function committable({ topic, partition, offset, metadata }: Position): DriverPosition {
+  return { topic, partition, offset, ...(metadata === undefined ? {} : { metadata }) }
 }
 
 /** A partition without anything else; the driver and listeners get no more than that. */

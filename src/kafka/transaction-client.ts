@@ -3,7 +3,7 @@ import type { Position } from '../ports/broker.ts'
 import { type ConnectedClient, type ConnectionContext, disconnectClient } from './connect-client.ts'
 import { call, type DriverConsumer, type DriverTransactionalProducer } from './driver.ts'
 import { closedError } from './errors.ts'
-import { bare } from './partitions.ts'
+import { committable } from './partitions.ts'
 import { RecordWriter } from './record-writer.ts'
 
 type Call = Parameters<typeof call>[0]
@@ -56,7 +56,7 @@ export class TransactionClient {
   }
 
   async sendOffsets(consumer: DriverConsumer, positions: readonly Position[]): Promise<void> {
-    const offsets = positions.map((position) => ({ ...bare(position), offset: position.offset }))
+    const offsets = positions.map(committable)
     await this.#repeat((done) =>
       this.#client.sendOffsetsToTransaction(offsets, consumer, callLimit, done),
     )

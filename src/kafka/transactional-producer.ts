@@ -260,13 +260,13 @@ export class KafkaTransactionalProducer implements TransactionalProducer {
   /** Whether the group has these positions, which nobody else could have stored: the partitions are still ours. */
   async #isCommitted({ membership, holdings, positions }: Work): Promise<boolean> {
     if (positions.length === 0) return false
-    let found: readonly (number | undefined)[] = []
+    let found: Awaited<ReturnType<typeof committedPositions>> = []
     const isOurs = await membership.lend(holdings, async (consumer) => {
       found = await patiently(this.#context.closed, () =>
         committedPositions(consumer, positions.map(bare)),
       )
     })
-    return isOurs && positions.every(({ offset }, index) => found[index] === offset)
+    return isOurs && positions.every(({ offset }, index) => found[index]?.offset === offset)
   }
 
   async #drop(): Promise<void> {

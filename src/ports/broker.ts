@@ -10,6 +10,8 @@ export interface TopicPartition {
 /** A position in a partition: the offset of the next record to read. A safe integer. */
 export interface Position extends TopicPartition {
   readonly offset: number
+  /** Of a committed position: a text of at most 200 printable characters, stored beside it. */
+  readonly metadata?: string | undefined
 }
 
 /**
@@ -56,6 +58,8 @@ export interface Subscription {
 export interface AssignedPartition extends TopicPartition {
   /** The group's committed offset; undefined when there is none. */
   readonly committed: number | undefined
+  /** What `committed` was stored with; undefined or empty when that was nothing. */
+  readonly metadata?: string | undefined
   /** Where reading starts if the listener does not say otherwise: `committed`, else by `subscription.start`. */
   readonly start: number
 }
@@ -65,7 +69,10 @@ export interface AssignedPartition extends TopicPartition {
  * `lost` may come while `revoked` is being awaited, as its result does not matter any more then.
  */
 export interface GroupListener {
-  /** New partitions. Nothing of them is delivered until the promise resolves; its value overrides start positions. */
+  /**
+   * New partitions. Nothing of them is delivered until the promise resolves; its value overrides start positions.
+   * `commit` works for them already.
+   */
   assigned(partitions: readonly AssignedPartition[]): Promise<readonly Position[]>
   /**
    * Partitions are wanted back. They stay ours, and `commit` works for them, until the promise resolves:
@@ -90,7 +97,7 @@ export interface GroupMember {
   resume(partitions: readonly TopicPartition[]): void
   /** Moves the reading position of partitions that are ours. Records of before may not be delivered afterwards. */
   seek(positions: readonly Position[]): Promise<void>
-  /** Stores positions for the group. Rejects when the group refuses; nothing is retried across a rebalance. */
+  /** Stores positions for the group, with their metadata. Rejects when the group refuses; nothing is retried across a rebalance. */
   commit(positions: readonly Position[]): Promise<void>
   /** Gives up all partitions by `revoked`, and leaves. Idempotent. A pending `poll` resolves. */
   leave(): Promise<void>

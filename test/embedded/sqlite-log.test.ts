@@ -103,7 +103,7 @@ describe('a folder', () => {
       await assert.rejects(open({ folder }).connect(), {
         code: 'POLLUX_FOLDER_INVALID',
         message:
-          /Expected a log of format 1\. Found format 99\. Use the version of Pollux that wrote it/,
+          /Expected a log of format 2\. Found format 99\. Use the version of Pollux that wrote it/,
       })
     })
   })

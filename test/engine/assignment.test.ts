@@ -23,6 +23,10 @@ class Scene {
 
   constructor() {
     const hooks: AssignmentHooks = {
+      takeOver: async (partitions) => {
+        const rows = await this.#acquire(partitions)
+        return partitions.map((assigned, index) => ({ assigned, row: rows[index] as LedgerRow }))
+      },
       acquire: (partitions) => this.#acquire(partitions),
       added() {},
       drain: () => this.drain,

@@ -51,7 +51,8 @@ test('R4: a service starts where its store says, whatever the group has', async 
     },
     { assigned: async () => [], revoked: async () => {}, lost() {} },
   )
-  await member.poll(1).then(() => member.commit([{ topic: 'input', partition: 0, offset: 0 }]))
+  const behind = { topic: 'input', partition: 0, offset: 0, metadata: 'pollux/1;ledger;at=0' }
+  await member.poll(1).then(() => member.commit([behind]))
   await member.leave()
   await using runtime = await testRuntime(count, { broker, store })
   await runtime.send(message)

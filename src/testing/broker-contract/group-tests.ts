@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import type { TopicPartition } from '../../ports/broker.ts'
 import { silent } from '../../ports/logger.ts'
 import { holds } from '../eventually.ts'
 import { type ContractTest, numbered, record, texts } from './cluster.ts'
 import { GroupProbe, partitionName } from './group-probe.ts'
 
 const listener = { assigned: async () => [], revoked: async () => {}, lost: () => {} }
+
+function bare({ topic, partition }: TopicPartition): TopicPartition {
+  return { topic, partition }
+}
 
 /** One member alone: start, commit, resume, seek, pause, leave. */
 export const groupTests: readonly ContractTest[] = [
@@ -50,6 +55,52 @@ export const groupTests: readonly ContractTest[] = [
       await cluster.send(numbered(topic, 3, 0, 'new'))
       await cluster.eventually('the new records come', () => probe.records.length >= 3)
       assert.deepEqual(texts(probe.records), ['new0', 'new1', 'new2'])
+    },
+  },
+  {
+    title: 'a position is kept with its metadata, until one without replaces it',
+    async run(cluster) {
+      const topic = await cluster.topic(1)
+      const group = cluster.uniqueName()
+      const { admin } = await cluster.broker()
+      const first = await GroupProbe.join(cluster, { group, topics: [topic] })
+      await cluster.eventually('the partition is assigned', () => first.owned.size === 1)
+      const place = { topic, partition: 0 }
+      const metadata = 'a text; with=signs/1'
+      await cluster.within('commit', first.member.commit([{ ...place, offset: 0, metadata }]))
+      assert.deepEqual((await admin.group(group)).offsets, [{ ...place, offset: 0, metadata }])
+      await cluster.within('leave', first.leave())
+      const second = await GroupProbe.join(cluster, { group, topics: [topic] })
+      await cluster.eventually('the partition is assigned again', () => second.owned.size === 1)
+      assert.equal(second.assigned[0]?.metadata, metadata)
+      await cluster.within('commit', second.member.commit([{ ...place, offset: 0 }]))
+      assert.deepEqual((await admin.group(group)).offsets, [{ ...place, offset: 0 }])
+    },
+  },
+  {
+    title: 'a position can be committed while its partition is being assigned',
+    async run(cluster) {
+      const topic = await cluster.topic(1)
+      const group = cluster.uniqueName()
+      await cluster.send(numbered(topic, 3))
+      const joined = Promise.withResolvers<GroupProbe>()
+      let seen = -1
+      const probe = await GroupProbe.join(cluster, {
+        group,
+        topics: [topic],
+        async assigned(partitions) {
+          const { member, records } = await joined.promise
+          await member.commit(partitions.map((place) => ({ ...bare(place), offset: 1 })))
+          seen = records.length
+          return partitions.map((place) => ({ ...bare(place), offset: 1 }))
+        },
+      })
+      joined.resolve(probe)
+      await cluster.eventually('the rest comes', () => probe.records.length >= 2)
+      assert.equal(seen, 0, 'nothing came before')
+      const { offsets } = await (await cluster.broker()).admin.group(group)
+      assert.deepEqual(offsets, [{ topic, partition: 0, offset: 1 }])
+      assert.deepEqual(texts(probe.records), ['1', '2'])
     },
   },
   {
