@@ -11,6 +11,10 @@ export const errorTable = {
     'A handler returned something that is not a message of a declared output topic.',
   POLLUX_OUTPUT_REFUSED: 'The broker cannot take an output, for example because it is too large.',
   POLLUX_HANDLER_FAILED: 'A handler threw. The partition of the message stops before that message.',
+  POLLUX_NOT_RETRYABLE: 'A message can never be handled, so trying again would not help.',
+  POLLUX_RETRY_LATER: 'A message cannot be handled now.',
+  POLLUX_CALL_FAILED: 'A service that a handler called answered with an error.',
+  POLLUX_CALL_TIMEOUT: 'A service that a handler called did not answer within the time limit.',
   POLLUX_STATE_UNAVAILABLE:
     'A handler used state where there is none: outside its attempt, or for a message without a key.',
   POLLUX_TRANSACTION_MISUSED:

@@ -3,6 +3,7 @@ import type { Codec } from './codecs/codec.ts'
 import { shown } from './errors.ts'
 import { type Idempotency, type IdempotencyRule, readIdempotency } from './idempotency.ts'
 import { checkObject, Problems, readOptions } from './options.ts'
+import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
 import { readSchedule, type Schedule, type ScheduleDefinition } from './schedule.ts'
 import {
@@ -29,6 +30,15 @@ export interface HandlerContext {
   readonly log: Logger
   /** Aborted when the partition, or one of the batch, is lost, or when stopping has waited long enough. Pass it on to what waits. */
   readonly signal: AbortSignal
+  /**
+   * Aborted as soon as the partition is to be given up, by a stop or to another member. Work that is under way goes on;
+   * whoever only waits for a better time ends the wait and throws a `RetryableError`.
+   */
+  readonly stopping: AbortSignal
+  /** Time and chance, which a test can hold: for waits, time limits and backoff. */
+  readonly clock: Clock
+  /** Adds to a number of `runtime.counts`. Names are few and fixed: never a key, an id or a text from outside. */
+  readonly count: (name: string, by?: number) => void
 }
 
 /** `context` of a handler whose service declares `state`. */
@@ -280,7 +290,7 @@ function checkTogether(service: Service, problems: Problems): void {
     )
 }
 
-const contextNames = ['log', 'signal', 'state']
+const contextNames = ['log', 'signal', 'stopping', 'clock', 'count', 'state']
 
 function checkUses(uses: unknown, problems: Problems): void {
   if (typeof uses !== 'object' || uses === null)

@@ -1,7 +1,7 @@
 import { bytes } from './codecs/bytes.ts'
 import { type Codec, nullable } from './codecs/codec.ts'
 import { PolluxError, shown } from './errors.ts'
-import type { Message } from './message.ts'
+import type { Header, Message } from './message.ts'
 
 /** Headers of an output: a value is text or bytes; a list repeats the name. */
 export type OutputHeaders = Readonly<
@@ -12,7 +12,8 @@ export type OutputHeaders = Readonly<
 export interface OutputFields<K, V> {
   readonly key: K
   readonly value: V
-  readonly headers?: OutputHeaders
+  /** Those of a message (`message.headers`), or a list of headers, go out as they are: order, repeated names and all. */
+  readonly headers?: OutputHeaders | Iterable<Header>
   /** Default: chosen by key, as Java's default partitioner does. */
   readonly partition?: number
   /** Milliseconds since 1970. Default: the time of sending. */

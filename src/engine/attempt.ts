@@ -1,6 +1,7 @@
 import { type ErrorCode, errorText, PolluxError } from '../errors.ts'
 import type { Message } from '../message.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
 import { type Logger, withFields } from '../ports/logger.ts'
 import type { HandlerContext, Service } from '../service.ts'
 import { asSentence, decodeMessage, lookAt } from './message.ts'
@@ -12,10 +13,13 @@ import { checkVersion, guardOf, isNewer } from './version-guard.ts'
 export interface AttemptParts {
   readonly service: Service
   readonly logger: Logger
+  readonly clock: Clock
   /** The records of what a handler returned. Throws when it cannot be sent: the attempt has failed then. */
   encode(work: Work, returned: unknown): readonly OutgoingRecord[]
   /** A newer version of its key was there already, so it has no effect. */
   stale(): void
+  /** A handler counts something of its own. */
+  count(name: string, by: number): void
 }
 
 /** What an attempt comes to when its message is older than what its key has. */
@@ -52,13 +56,13 @@ export class Attempt {
   }
 
   #handle(message: Message): unknown {
-    const { service, logger } = this.#parts
+    const { service } = this.#parts
     if (
       service.idempotency?.by === 'version' &&
       !this.#takeVersion(service.idempotency.of(message))
     )
       return stale
-    const context = new Context(this.#work, this.#state, logger)
+    const context = new Context(this.#work, this.#state, this.#parts)
     if (this.#granted !== undefined) Object.assign(context, this.#granted)
     return service.handle?.(message as never, context as never)
   }
@@ -131,17 +135,17 @@ const told: readonly ErrorCode[] = [
 class Context implements HandlerContext {
   readonly state: AttemptState | undefined
   readonly #work: Work
-  readonly #logger: Logger
+  readonly #parts: AttemptParts
 
-  constructor(work: Work, state: AttemptState | undefined, logger: Logger) {
+  constructor(work: Work, state: AttemptState | undefined, parts: AttemptParts) {
     this.#work = work
     this.state = state
-    this.#logger = logger
+    this.#parts = parts
   }
 
   get log(): Logger {
     const { partition, offset } = this.#work
-    return withFields(this.#logger, {
+    return withFields(this.#parts.logger, {
       topic: partition.topic,
       partition: partition.partition,
       offset,
@@ -150,5 +154,18 @@ class Context implements HandlerContext {
 
   get signal(): AbortSignal {
     return this.#work.partition.signal
+  }
+
+  get stopping(): AbortSignal {
+    return this.#work.partition.closing
+  }
+
+  get clock(): Clock {
+    return this.#parts.clock
+  }
+
+  // Not a method: handlers take it out of the context.
+  get count(): HandlerContext['count'] {
+    return (name, by = 1) => this.#parts.count(name, by)
   }
 }

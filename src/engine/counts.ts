@@ -18,6 +18,19 @@ export interface ServiceCounts {
   restarts: number
   /** Runs of its schedule that failed. */
   failedRuns: number
+  /** What its handlers count themselves by `context.count`, by name. */
+  readonly own: Record<string, number>
+}
+
+// So that a name made of a key or an id cannot fill the memory.
+const mostNames = 100
+
+/** Adds to a number of a handler's own; what comes after too many names is counted as `other`. */
+export function countOwn(counts: Pick<ServiceCounts, 'own'>, name: string, by: number): void {
+  const { own } = counts
+  const isCounted = Object.hasOwn(own, name) || Object.keys(own).length < mostNames
+  const under = isCounted ? name : 'other'
+  own[under] = (own[under] ?? 0) + by
 }
 
 export function newCounts(service: string): ServiceCounts {
@@ -30,5 +43,6 @@ export function newCounts(service: string): ServiceCounts {
     repeated: 0,
     restarts: 0,
     failedRuns: 0,
+    own: {},
   }
 }

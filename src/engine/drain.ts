@@ -1,6 +1,6 @@
+import { pause } from '../pause.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Partition } from './partition.ts'
-import { pause } from './patience.ts'
 
 // How long aborted handlers get to notice it, before they are left behind.
 const abortGrace = 1_000

@@ -3,7 +3,7 @@ import { errorText, PolluxError, shown } from '../errors.ts'
 import type { Header } from '../message.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
 import type { Service } from '../service.ts'
-import type { AnyTopic, OutputHeaders, OutputMessage } from '../topic.ts'
+import type { AnyTopic, OutputFields, OutputHeaders, OutputMessage } from '../topic.ts'
 import { inputIdentity } from './identity.ts'
 import type { Partition, Work } from './partition.ts'
 
@@ -138,14 +138,27 @@ export function encodeExactly(codec: AnyTopic['value'], given: unknown): Buffer 
   )
 }
 
-function encodeHeaders(topic: AnyTopic, given: OutputHeaders | undefined): Header[] {
+function encodeHeaders(
+  topic: AnyTopic,
+  given: OutputFields<unknown, unknown>['headers'],
+): Header[] {
   if (given === undefined) return []
+  if (isIterable(given)) {
+    return [...given].map(({ name, value }) => ({
+      name,
+      value: value === null ? null : headerBytes(topic, name, value),
+    }))
+  }
   return Object.entries(given).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((one: unknown) => ({
       name,
       value: headerBytes(topic, name, one),
     })),
   )
+}
+
+function isIterable(headers: OutputHeaders | Iterable<Header>): headers is Iterable<Header> {
+  return Symbol.iterator in headers
 }
 
 function headerBytes(topic: AnyTopic, name: string, value: unknown): Buffer {

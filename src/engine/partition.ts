@@ -209,7 +209,7 @@ export class Partition {
   /** Why it stopped. */
   failure: unknown
   readonly #abort = new AbortController()
-  #isClosed = false
+  readonly #closing = new AbortController()
   #hasEnded = false
   #waiters: (() => void)[] = []
   /** Told of each message that waited for its turn and will not have it: it will be delivered again. */
@@ -248,7 +248,12 @@ export class Partition {
 
   /** No message of it is started any more. */
   get isClosed(): boolean {
-    return this.#isClosed
+    return this.closing.aborted
+  }
+
+  /** Aborted when it is closed. Given to handlers: those that only wait end their wait. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   /** It is somebody else's, or given up: nothing of it may be written. */
@@ -258,7 +263,7 @@ export class Partition {
 
   /** Starts nothing more; what is queued is forgotten and will be delivered again. */
   close(): void {
-    this.#isClosed = true
+    if (!this.isClosed) this.#closing.abort()
     for (let work = this.queue.shift(); work !== undefined; work = this.queue.shift())
       this.forgotten(work)
     if (this.inFlight === 0) this.#wake()
@@ -285,7 +290,7 @@ export class Partition {
 
   /** Nothing is started, and nothing waits to be started. */
   get isIdle(): boolean {
-    return this.inFlight === 0 && (this.#isClosed || (this.queue.size === 0 && this.blocked === 0))
+    return this.inFlight === 0 && (this.isClosed || (this.queue.size === 0 && this.blocked === 0))
   }
 
   /** Resolves when it is idle, or has ended. */

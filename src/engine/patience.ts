@@ -1,21 +1,8 @@
 import { errorText, PolluxError } from '../errors.ts'
+import { pause } from '../pause.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Waits } from './waits.ts'
-
-/** Resolves after `ms`, or at once when the signal is or becomes aborted. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = (): void => {
-      signal.removeEventListener('abort', done)
-      cancel()
-      resolve()
-    }
-    const cancel = clock.after(ms, done)
-    signal.addEventListener('abort', done)
-  })
-}
 
 const firstWait = 100
 const longestWait = 5_000

@@ -81,7 +81,7 @@ export class ServicesRuntime implements Runtime {
   }
 
   get counts(): readonly Readonly<ServiceCounts>[] {
-    return this.#parts.services.map((service) => ({ ...this.#countsOf(service) }))
+    return this.#parts.services.map((service) => structuredClone(this.#countsOf(service)))
   }
 
   #countsOf(service: Service): ServiceCounts {

@@ -255,7 +255,8 @@ export class ServiceRun implements Ends {
     const { partition } = work
     // A handler that gave up because it was told to has not failed: its message is delivered again.
     if (partition.signal.aborted || this.#hasLeftStore) this.#drain.abandon(partition, 1)
-    else this.#stop(partition, error, work.offset)
+    else if (!partition.isClosed || !PolluxError.is(error.cause, 'POLLUX_RETRY_LATER'))
+      this.#stop(partition, error, work.offset)
     this.#stages.stopAt(work)
     this.dropped(work)
   }

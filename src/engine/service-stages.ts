@@ -1,4 +1,5 @@
 import type { RawMessage } from '../message.ts'
+import { pause } from '../pause.ts'
 import type {
   Broker,
   BrokerProducer,
@@ -16,7 +17,7 @@ import type { Service } from '../service.ts'
 import { Admission } from './admission.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
-import type { ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts } from './counts.ts'
 import type { Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
@@ -25,7 +26,6 @@ import { Loader, type LoaderParts } from './loader.ts'
 import type { Outbox } from './outbox.ts'
 import { encodeOutputs, encodeScheduled } from './outputs.ts'
 import { Effects, type Partition, Work } from './partition.ts'
-import { pause } from './patience.ts'
 import {
   directPipeline,
   type Ends,
@@ -215,14 +215,16 @@ export class ServiceStages {
   }
 
   get #attempts(): AttemptParts {
-    const { service, logger, counts } = this.#parts
+    const { service, logger, clock, counts } = this.#parts
     return {
       service,
       logger,
+      clock,
       encode: (work, returned) => this.#encode(work, returned),
       stale: () => {
         counts.stale += 1
       },
+      count: (name, by) => countOwn(counts, name, by),
     }
   }
 

@@ -1,5 +1,6 @@
 import { errorText } from '../errors.ts'
-import { nextWait, type PatienceParts, pause } from './patience.ts'
+import { pause } from '../pause.ts'
+import { nextWait, type PatienceParts } from './patience.ts'
 
 const what = 'repeating a transaction'
 

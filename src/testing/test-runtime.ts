@@ -38,6 +38,8 @@ export interface TestRuntime extends AsyncDisposable {
   messages<T extends AnyTopic>(topic: T): Promise<MessageOf<T>[]>
   /** The state that a service keeps for a key (as the key's codec takes it). */
   state(service: Service, key: string | Buffer): Promise<unknown>
+  /** What the services have met; see `Runtime.counts`. */
+  readonly counts: Runtime['counts']
   /** Drains and closes. At the end of `await using`, a failure that nobody was told of is thrown. */
   stop(): Promise<StopReport>
 }
@@ -136,6 +138,10 @@ class InMemoryRuntime implements TestRuntime {
     const { states } = await this.store.load(name, [Buffer.from(key)], [])
     const value = states[0]?.value ?? null
     return value === null ? undefined : state?.decode(value)
+  }
+
+  get counts(): Runtime['counts'] {
+    return this.#runtime.counts
   }
 
   stop(): Promise<StopReport> {

@@ -12,6 +12,7 @@ import {
   topic,
 } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { partitionOf, workOf } from './works.ts'
 
 const output = topic('output', { value: bytes })
@@ -40,7 +41,8 @@ function cellOf(guard: string | null): Cell {
 
 function attemptOf(service: Service, work: Work): Attempt {
   const encode: AttemptParts['encode'] = (one, returned) => encodeOutputs(service, one, returned)
-  return new Attempt({ service, logger: silent, encode, stale() {} }, work)
+  const clock = new ManualClock()
+  return new Attempt({ service, logger: silent, clock, encode, stale() {}, count() {} }, work)
 }
 
 /** One run of a handler that waits for nothing, kept. */

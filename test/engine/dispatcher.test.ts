@@ -7,6 +7,7 @@ import type { Work } from '../../src/engine/partition.ts'
 import { bytes, defineService, topic } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { systemClock } from '../../src/system-clock.ts'
+import { ManualClock } from '../../src/testing/manual-clock.ts'
 import { partitionOf, workOf } from './works.ts'
 
 test('R7: a message that is skipped when its turn comes again leaves nothing of its first time', () => {
@@ -32,6 +33,8 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       logger: silent,
       encode: () => [],
       stale() {},
+      clock: new ManualClock(),
+      count() {},
     },
     lanes,
     admission: { admit: () => 'skip' } as unknown as Admission,
