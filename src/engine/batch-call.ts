@@ -1,10 +1,12 @@
 import { PolluxError, shown } from '../errors.ts'
 import type { Message } from '../message.ts'
-import type { Outputs } from '../service.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { HandlerContext, Outputs } from '../service.ts'
 import type { AnyTopic } from '../topic.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { decodeMessage } from './message.ts'
-import type { Work } from './partition.ts'
+import type { Partition, Work } from './partition.ts'
 
 /** A message of a batch, ready for its handler. */
 export interface Decoded {
@@ -49,18 +51,10 @@ export async function callForMany(
   given: readonly Decoded[],
   granted?: Readonly<Record<string, unknown>>,
 ): Promise<readonly Verdict[]> {
-  const { service, logger } = attempts
+  const { service } = attempts
   const messages = given.map(({ message }) => message)
-  let signal: AbortSignal | undefined
-  const context = {
-    log: logger,
-    // Most handlers do not ask for it, and one made of several costs something.
-    get signal() {
-      signal ??= signalOf(given)
-      return signal
-    },
-    ...granted,
-  }
+  const context = new BatchContext(attempts, given)
+  if (granted !== undefined) Object.assign(context, granted)
   const returned = await service.handleMany?.(messages as never, context as never)
   const outputsOf = resultsOf(returned, messages)
   return given.map((one) => {
@@ -74,8 +68,38 @@ export async function callForMany(
   })
 }
 
-function signalOf(given: readonly Decoded[]): AbortSignal {
-  const signals = new Set(given.map(({ work }) => work.partition.signal))
+class BatchContext implements HandlerContext {
+  readonly log: Logger
+  readonly clock: Clock
+  readonly count: HandlerContext['count']
+  readonly #given: readonly Decoded[]
+  #signal: AbortSignal | undefined
+  #stopping: AbortSignal | undefined
+
+  constructor({ logger, clock, count }: AttemptParts, given: readonly Decoded[]) {
+    this.log = logger
+    this.clock = clock
+    this.count = (name, by = 1) => count(name, by)
+    this.#given = given
+  }
+
+  // Most handlers do not ask for the two, and one made of several costs something.
+  get signal(): AbortSignal {
+    this.#signal ??= anyOf(this.#given, ({ signal }) => signal)
+    return this.#signal
+  }
+
+  get stopping(): AbortSignal {
+    this.#stopping ??= anyOf(this.#given, ({ closing }) => closing)
+    return this.#stopping
+  }
+}
+
+function anyOf(
+  given: readonly Decoded[],
+  signalOf: (partition: Partition) => AbortSignal,
+): AbortSignal {
+  const signals = new Set(given.map(({ work }) => signalOf(work.partition)))
   const [first] = signals
   return first !== undefined && signals.size === 1 ? first : AbortSignal.any([...signals])
 }
