@@ -1,9 +1,10 @@
 import { connect } from 'node:net'
+import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { type CommandResult, runCommand } from '../command.ts'
 
 /** What a part may need beside Node. */
-export type Need = 'kafka' | 'postgres' | 'build' | 'registry'
+export type Need = 'kafka' | 'postgres' | 'mysql' | 'redis' | 'build' | 'registry'
 
 /** Why something is not there; undefined when it is. */
 type Missing = string | undefined
@@ -11,6 +12,8 @@ type Missing = string | undefined
 const preparations: Readonly<Record<Need, () => Promise<Missing>>> = {
   kafka: prepareKafka,
   postgres: preparePostgres,
+  mysql: prepareMysql,
+  redis: prepareRedis,
   build: prepareBuild,
   registry: prepareRegistry,
 }
@@ -51,14 +54,21 @@ async function prepareKafka(): Promise<Missing> {
 
 async function missingBroker(brokers: string): Promise<Missing> {
   const [host = '', port = '9092'] = (brokers.split(',')[0] ?? '').split(/:(?=\d+$)/)
+  return (await answers(host, Number(port)))
+    ? undefined
+    : `nothing answers at KAFKA_BROKERS (${brokers})`
+}
+
+/** Whether something accepts connections there. */
+async function answers(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const socket = connect({ host, port: Number(port), timeout: 5_000 })
+  const socket = connect({ host, port, timeout: 5_000 })
   socket.on('connect', () => resolve(true))
   socket.on('timeout', () => resolve(false))
   socket.on('error', () => resolve(false))
   const isThere = await promise
   socket.destroy()
-  return isThere ? undefined : `nothing answers at KAFKA_BROKERS (${brokers})`
+  return isThere
 }
 
 /** Asks for the right to make roles and databases, too: the tests make some of their own. */
@@ -88,6 +98,29 @@ async function preparePostgres(): Promise<Missing> {
   } finally {
     await client.end()
   }
+}
+
+/** Asks for the right to make databases: the tests make some of their own. */
+async function prepareMysql(): Promise<Missing> {
+  const { MYSQL_URL = 'mysql://root@127.0.0.1:3306' } = process.env
+  const { hostname, port, username } = new URL(MYSQL_URL)
+  try {
+    const connection = await createConnection({ uri: MYSQL_URL, connectTimeout: 5_000 })
+    const [rows] = await connection.query('show grants')
+    await connection.end()
+    const mayCreate = /ALL PRIVILEGES ON \*\.\*|CREATE.* ON \*\.\*/.test(JSON.stringify(rows))
+    return mayCreate ? undefined : `${username} may not make databases in MySQL`
+  } catch (error: unknown) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return `no MySQL or MariaDB at ${hostname}:${port || 3306} (set MYSQL_URL): ${reason}`
+  }
+}
+
+async function prepareRedis(): Promise<Missing> {
+  const { REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+  const { hostname, port } = new URL(REDIS_URL)
+  const isThere = await answers(hostname, Number(port || 6379))
+  return isThere ? undefined : `no Redis at ${hostname}:${port || 6379} (set REDIS_URL)`
 }
 
 async function prepareBuild(): Promise<Missing> {

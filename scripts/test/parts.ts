@@ -18,7 +18,7 @@ export const parts: readonly Part[] = [
   { name: 'structure', files: ['structure/*.test.ts'], needs: [] },
   {
     name: 'unit',
-    files: ['*.test.ts', '{codecs,engine,testing,scripts}/**/*.test.ts'],
+    files: ['*.test.ts', '{codecs,engine,rows,testing,scripts}/**/*.test.ts'],
     needs: [],
     concurrency: 2,
   },
@@ -30,6 +30,7 @@ export const parts: readonly Part[] = [
   { name: 'sql', files: ['sql/*.test.ts'], needs: [], minutes: 10 },
   { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
+  { name: 'patterns', files: ['patterns/**/!(kafka-*|postgres-*|redis-*).test.ts'], needs: [] },
   { name: 'cases', files: ['cases/**/!(kafka-*|postgres-*).test.ts'], needs: [], minutes: 10 },
   { name: 'crash', files: ['crash/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   {
@@ -47,17 +48,19 @@ export const parts: readonly Part[] = [
     minutes: 10,
   },
   { name: 'postgres', files: ['postgres/**/*.test.ts'], needs: ['postgres'], minutes: 10 },
+  { name: 'redis', files: ['redis/**/*.test.ts'], needs: ['redis'] },
+  { name: 'mysql', files: ['mysql/**/*.test.ts'], needs: ['mysql'], minutes: 10 },
   { name: 'contract: kafka', files: ['contract/*-kafka.test.ts'], needs: ['kafka'], minutes: 10 },
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {
     name: 'on kafka',
-    files: ['{cases,crash,cli,examples}/**/kafka-!(postgres-*).test.ts'],
+    files: ['{cases,crash,cli,examples,patterns}/**/kafka-!(postgres-*).test.ts'],
     needs: ['kafka'],
     minutes: 10,
   },
   {
     name: 'on postgres',
-    files: ['{cases,cli}/**/postgres-*.test.ts'],
+    files: ['{cases,cli,patterns}/**/postgres-*.test.ts'],
     needs: ['postgres'],
     minutes: 10,
   },

@@ -1,0 +1,271 @@
+import type { Duration } from '../../duration.ts'
+import { errorText, PolluxError } from '../../errors.ts'
+import {
+  checkObject,
+  duration,
+  integer,
+  type OptionTable,
+  Problems,
+  readOptions,
+  text,
+} from '../../options.ts'
+import type { RowChange, RowShape, Rows, Target } from '../../ports/target.ts'
+import { OpenOnce } from '../../rows/open-once.ts'
+import type { RowDatabase } from '../../rows/row-database.ts'
+import { RowWriter } from '../../rows/row-writer.ts'
+import { isPassing, sqlState } from '../../sql/sql-errors.ts'
+import { checkPlace, postgresOptions } from '../options.ts'
+import { place } from '../place.ts'
+import type { PostgresPool } from '../pool.ts'
+import { PostgresConnection } from '../postgres-connection.ts'
+import { usedPool } from '../used-pool.ts'
+import { readLive } from './live-table.ts'
+import { NotedVersions } from './noted-versions.ts'
+import { TableStatements } from './statements.ts'
+import { TableName } from './table-name.ts'
+import { TableTransaction } from './table-transaction.ts'
+
+/** What `postgresTable` takes; `docs/patterns/sidecar.md` describes it with examples. */
+export interface PostgresTableOptions {
+  /** As `schema.table`, or `table` alone, which the search path leads to. */
+  readonly table: string
+  /**
+   * Where the database is, as `postgres://user:password@host:port/database`. Without it, and without `pool`, the
+   * environment says it, by PGHOST and so on.
+   */
+  readonly connectionString?: string
+  /** A pool of your own instead, which is never ended. */
+  readonly pool?: PostgresPool
+  /**
+   * Where versions are noted beside the table, as `schema.table`; made where it is missing. False: nowhere, so versions
+   * need a column, and a delete forgets its version.
+   */
+  readonly versions?: string | false
+  readonly keepDeleted?: Duration
+  readonly poolSize?: number
+  readonly connectTimeout?: Duration
+  readonly statementTimeout?: Duration
+}
+
+interface PlainOptions {
+  readonly table: string
+  readonly keepDeleted: number
+  readonly poolSize: number
+  readonly connectTimeout: number
+  readonly statementTimeout: number
+}
+
+export const postgresTableOptions: OptionTable<PlainOptions> = {
+  table: text({ default: '', help: 'The table, as schema.table.' }),
+  keepDeleted: duration({
+    default: '7d',
+    min: '1m',
+    help:
+      'How long the versions of deleted rows are noted. Too short: an older message that comes later than that brings the ' +
+      'row back. Too long: the notes take room.',
+  }),
+  poolSize: integer({
+    default: 3,
+    min: 1,
+    max: 1_000,
+    help: 'How many connections are opened at most; a batch takes one. More than the concurrency of the sidecar are not used.',
+  }),
+  connectTimeout: postgresOptions.connectTimeout,
+  statementTimeout: postgresOptions.statementTimeout,
+}
+
+const defaultVersions = 'pollux.sidecar_versions'
+
+/**
+ * A table of PostgreSQL 14 or later, as the target of a sidecar. Makes no connection yet: `run` does. Needs the driver
+ * package `pg`.
+ * @throws POLLUX_OPTION_INVALID listing all that is wrong.
+ */
+export function postgresTable(options: PostgresTableOptions): Target {
+  checkObject('postgresTable()', options, "{ table: 'schema.table', connectionString }")
+  const problems = new Problems()
+  const { connectionString: _, pool: _pool, versions = defaultVersions, ...plain } = options
+  checkPlace(options, problems)
+  const read = readOptions(postgresTableOptions, plain, problems, [
+    'connectionString',
+    'pool',
+    'versions',
+  ])
+  if (plain.table === undefined) problems.add("table: expected 'schema.table', found undefined")
+  if (versions !== false && (typeof versions !== 'string' || versions === ''))
+    problems.add("versions: expected 'schema.table' or false")
+  problems.throwIfAny('The options of postgresTable() are wrong')
+  const table = new TableName(read.table)
+  return {
+    name: `the table ${table} in postgres ${place(options)}`,
+    check(shape, report) {
+      if (versions === false && needsNotes(shape))
+        report('version.column: expected a column, since the target notes no versions')
+    },
+    rows: (shape) =>
+      new TableRows(shape, {
+        ...read,
+        name: `the table ${table} in postgres ${place(options)}`,
+        target: table,
+        versions: versions === false || !isNoting(shape) ? undefined : new TableName(versions),
+        place: options,
+      }),
+  }
+}
+
+/** Some version has no column of its own. */
+function needsNotes({ groups }: RowShape): boolean {
+  return groups.some(({ version }) => version !== undefined && version.column === undefined)
+}
+
+/** A row that is gone has no column that could keep older messages from bringing it back. */
+function isNoting(shape: RowShape): boolean {
+  const isVersioned = shape.groups.some(({ version }) => version !== undefined)
+  return needsNotes(shape) || (isVersioned && shape.isDeleting)
+}
+
+interface TableRowsOptions extends PlainOptions {
+  readonly name: string
+  readonly target: TableName
+  readonly versions: TableName | undefined
+  readonly place: Pick<PostgresTableOptions, 'connectionString' | 'pool'>
+}
+
+/** The rows of one sidecar. */
+class TableRows implements Rows {
+  readonly name: string
+  readonly #open: OpenOnce<{ writer: RowWriter; connection: PostgresConnection }>
+  readonly #shape: RowShape
+  readonly #options: TableRowsOptions
+  readonly #notes: NotedVersions | undefined
+  #cleanedAt = Number.NEGATIVE_INFINITY
+
+  constructor(shape: RowShape, options: TableRowsOptions) {
+    const { name, target, versions, keepDeleted } = options
+    this.name = name
+    this.#shape = shape
+    this.#options = options
+    this.#notes = versions && new NotedVersions(versions, `${shape.owner} ${target}`, keepDeleted)
+    this.#open = new OpenOnce(
+      name,
+      () => this.#connect(),
+      ({ connection }) => connection.close(),
+    )
+  }
+
+  open(): Promise<void> {
+    return this.#open.open()
+  }
+
+  close(): Promise<void> {
+    return this.#open.close()
+  }
+
+  async write(
+    changes: readonly RowChange[],
+    signal: AbortSignal,
+  ): Promise<readonly (PolluxError | undefined)[]> {
+    const { writer, connection } = this.#open.value
+    const refusals = await writer.write(changes, signal)
+    await this.#cleanNowAndThen(connection)
+    return refusals
+  }
+
+  async #connect(): Promise<{ writer: RowWriter; connection: PostgresConnection }> {
+    const { name, place: where, statementTimeout, target } = this.#options
+    const { pool, end } = await usedPool(where, this.#options)
+    const answerLimit = statementTimeout + 5_000
+    const connection = new PostgresConnection(pool, { name, answerLimit, end })
+    try {
+      const session = await connection.session()
+      try {
+        const live = await readLive(session, target, this.#shape)
+        await this.#notes?.open(session)
+        const { columns, groups } = this.#shape
+        const statements = new TableStatements(target, live, (column) =>
+          groups.findIndex((group) => group.columns.includes(columns[column] as string)),
+        )
+        const database = new TableDatabase(name, connection, statements, this.#notes)
+        return { writer: new RowWriter(this.#shape, live, database), connection }
+      } finally {
+        session.release(false)
+      }
+    } catch (error) {
+      await connection.close()
+      throw trouble(name, error)
+    }
+  }
+
+  /** What fails is tried again an hour later: the rows are written, and that is what counts. */
+  async #cleanNowAndThen(connection: PostgresConnection): Promise<void> {
+    if (this.#notes === undefined || performance.now() - this.#cleanedAt < 3_600_000) return
+    this.#cleanedAt = performance.now()
+    await this.#notes.forget(connection).catch(() => {})
+  }
+}
+
+class TableDatabase implements RowDatabase {
+  readonly isNoting: boolean
+  readonly #name: string
+  readonly #connection: PostgresConnection
+  readonly #statements: TableStatements
+  readonly #notes: NotedVersions | undefined
+
+  constructor(
+    name: string,
+    connection: PostgresConnection,
+    statements: TableStatements,
+    notes: NotedVersions | undefined,
+  ) {
+    this.isNoting = notes !== undefined
+    this.#name = name
+    this.#connection = connection
+    this.#statements = statements
+    this.#notes = notes
+  }
+
+  async begin(): Promise<TableTransaction> {
+    const session = await this.#connection.session()
+    try {
+      await session.run('begin')
+    } catch (error) {
+      session.release(true)
+      throw error
+    }
+    return new TableTransaction(session, this.#statements, this.#notes)
+  }
+
+  refusal(error: unknown): PolluxError | undefined {
+    const state = sqlState(error)
+    if (state === undefined || !refusing.test(state)) return undefined
+    const { constraint } = error as { readonly constraint?: string }
+    const because = constraint === undefined ? '' : `, constraint ${constraint}`
+    return new PolluxError('POLLUX_ROW_REFUSED', `${this.#name} cannot take this row.`, {
+      found: `${errorText(error)} (SQLSTATE ${state}${because})`,
+    })
+  }
+
+  trouble(error: unknown): PolluxError {
+    return trouble(this.#name, error)
+  }
+}
+
+// Values that do not fit (22), constraints (23), a view's check (44), a row that is there twice, one too large for an
+// index, and what triggers raise themselves.
+const refusing = /^(22...|23...|44000|21000|54000|P0001)$/
+
+function trouble(name: string, error: unknown): PolluxError {
+  if (PolluxError.is(error) && error.code !== 'POLLUX_STORE_UNREACHABLE') return error
+  const state = sqlState(error)
+  const isLost = PolluxError.is(error) || isPassing(state)
+  const found = PolluxError.is(error)
+    ? error.found
+    : `${errorText(error)}${state === undefined ? '' : ` (SQLSTATE ${state})`}`
+  return isLost
+    ? new PolluxError('POLLUX_TARGET_UNREACHABLE', `${name} cannot be reached now.`, {
+        ...(found === undefined ? {} : { found }),
+      })
+    : new PolluxError('POLLUX_TARGET_FAILED', `${name} refused a request.`, {
+        ...(found === undefined ? {} : { found }),
+      })
+}
