@@ -55,8 +55,9 @@ function plainText(value: unknown, column: Column): string {
     case 'string':
       return value
     case 'bigint':
-    case 'boolean':
       return String(value)
+    case 'boolean':
+      return column.kind === 'integer' ? String(Number(value)) : String(value)
     case 'number':
       return column.kind === 'integer' ? wholeText(value, column) : String(value)
     default:

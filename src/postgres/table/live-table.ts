@@ -1,8 +1,7 @@
-import { PolluxError } from '../../errors.ts'
-import { nearName } from '../../near-name.ts'
 import type { RowShape } from '../../ports/target.ts'
 import type { Column, Kind } from '../../rows/cell.ts'
-import { anyText, roughText } from '../../rows/rough-text.ts'
+import { checkLive, type FoundColumn, mismatch } from '../../rows/live-check.ts'
+import { sameAs } from '../../rows/same-as.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { TableName } from './table-name.ts'
 
@@ -39,68 +38,41 @@ interface Row {
  * Reads what the table is like, and compares it with what is declared.
  * @throws POLLUX_TARGET_MISMATCH with all that is wrong.
  */
-export async function readLive(
-  sql: Sql,
-  table: TableName,
-  { owner, key, columns, groups, isDeleting }: RowShape,
-): Promise<PostgresLive> {
+export async function readLive(sql: Sql, table: TableName, shape: RowShape): Promise<PostgresLive> {
   const [found] = await sql.query(tableQuery, [table.schema ?? null, table.name])
   if (found === undefined)
-    throw mismatch(owner, table, ['expected a table of this name, found none'])
+    throw mismatch(String(table), shape.owner, ['expected a table of this name, found none'])
   const rows = (await sql.query(columnsQuery, [found['oid']])) as unknown as readonly Row[]
-  const problems: string[] = []
-  const live = new Map(rows.map((row) => [row.name, row]))
-  const versionNames = groups.map(({ version }) => version?.column)
-  const named = [...key, ...columns, ...versionNames.filter((name) => name !== undefined)]
-  for (const name of new Set(named)) checkColumn(name, live, key.includes(name), problems)
   const indexes = await sql.query(uniqueQuery, [found['oid']])
-  if (!indexes.some(({ names }) => isSame(names as readonly string[], key)))
-    problems.push(
-      `key: expected a unique index on exactly (${key.join(', ')}), neither partial nor deferrable, found ${indexes.length === 0 ? 'none at all' : indexes.map(({ names }) => `(${(names as readonly string[]).join(', ')})`).join(', ')}`,
-    )
-  if (isDeleting && found['can_delete'] !== true)
-    problems.push('expected the right to delete rows, which tombstones ask for, found none')
-  if (problems.length > 0) throw mismatch(owner, table, problems)
+  const live = new Map(rows.map((row) => [row.name, row]))
+  checkLive(
+    {
+      name: String(table),
+      columns: new Map(rows.map((row) => [row.name, foundColumn(row)])),
+      unique: indexes.map(({ names }) => names as readonly string[]),
+      canDelete: found['can_delete'] === true,
+      problems: [],
+    },
+    shape,
+  )
   const columnOf = (name: string): PostgresColumn => toColumn(live.get(name) as Row)
   return {
-    key: key.map(columnOf),
-    columns: columns.map(columnOf),
-    versions: versionNames.map((name) => (name === undefined ? undefined : columnOf(name))),
+    key: shape.key.map(columnOf),
+    columns: shape.columns.map(columnOf),
+    versions: shape.groups.map(({ version }) =>
+      version?.column === undefined ? undefined : columnOf(version.column),
+    ),
     required: rows.filter(({ is_required }) => is_required).map(({ name }) => name),
   }
 }
 
-function mismatch(owner: string, table: TableName, problems: readonly string[]): PolluxError {
-  return new PolluxError(
-    'POLLUX_TARGET_MISMATCH',
-    `The table ${table} does not fit the sidecar '${owner}':\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-  )
-}
-
-function checkColumn(
-  name: string,
-  live: ReadonlyMap<string, Row>,
-  isKey: boolean,
-  problems: string[],
-): void {
-  const row = live.get(name)
-  if (row === undefined) {
-    const near = nearName(name, [...live.keys()])
-    problems.push(
-      `${name}: expected a column of this name, found none${near === undefined ? '' : `; did you mean ${near}?`}`,
-    )
-    return
+function foundColumn(row: Row): FoundColumn {
+  return {
+    isGenerated: row.is_generated,
+    canRead: row.can_read,
+    canWrite: row.can_insert && row.can_update,
+    timePrecision: kinds[row.base] === 'timestamp' ? (row.scale ?? 6) : undefined,
   }
-  if (row.is_generated)
-    problems.push(`${name}: expected a column that can be written, found a generated one`)
-  if (!(row.can_insert && row.can_update && (row.can_read || !isKey)))
-    problems.push(
-      `${name}: expected the rights to select, insert and update, found not all of them`,
-    )
-}
-
-function isSame(names: readonly string[], key: readonly string[]): boolean {
-  return names.length === key.length && key.every((name) => names.includes(name))
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
@@ -129,21 +101,9 @@ function toColumn(row: Row): PostgresColumn {
     type: row.type,
     kind,
     scale: kind === 'decimal' ? (row.scale ?? undefined) : undefined,
-    sameAs: sameAs(row, kind),
+    sameAs: row.is_plain_text ? undefined : sameAs(row.base, kind),
     isRequired: row.is_required,
   }
-}
-
-const isoDate = /^\d{4}-\d\d-\d\d$/
-const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-
-/** Two texts that only look different are one key to the database; only for some types it can be told from the text. */
-function sameAs({ base, is_plain_text }: Row, kind: Kind): Column['sameAs'] {
-  if (base === 'uuid') return (text) => text.toLowerCase().replaceAll(/[{}-]/g, '')
-  if (base === 'date') return (text) => (isoDate.test(text) ? text : '')
-  if (kind === 'timestamp') return (text) => (isoTime.test(text) ? text : '')
-  if (kind === 'text') return is_plain_text ? undefined : roughText
-  return kind === 'integer' || kind === 'decimal' || kind === 'bytes' ? undefined : anyText
 }
 
 const tableQuery = `
@@ -152,11 +112,12 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relname = $2 and c.relkind in ('r', 'p')
   and case when $1::text is null then pg_table_is_visible(c.oid) else n.nspname = $1 end`
 
-// The scale of a numeric(p, s) is in the type's modifier. Domains are looked through.
+// The scale of a numeric(p, s) or timestamp(s) is in the type's modifier. Domains are looked through.
 const columnsQuery = `
 select a.attname::text as name, format_type(a.atttypid, null) as type, b.typname::text as base,
   b.typcategory::text as category,
-  case when b.typname = 'numeric' and m.modifier >= 0 then ((m.modifier - 4) & 65535)::int4 end as scale,
+  case when m.modifier < 0 then null when b.typname = 'numeric' then ((m.modifier - 4) & 65535)::int4
+    when b.typname in ('timestamp', 'timestamptz') then m.modifier end as scale,
   (a.attnotnull or t.typnotnull) and not a.atthasdef and a.attidentity = '' and t.typdefault is null as is_required,
   a.attgenerated <> '' or a.attidentity = 'a' as is_generated,
   b.typname in ('text', 'varchar') and coalesce(l.collisdeterministic, true) as is_plain_text,

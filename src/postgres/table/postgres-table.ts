@@ -1,18 +1,11 @@
 import type { Duration } from '../../duration.ts'
 import { errorText, PolluxError } from '../../errors.ts'
-import {
-  checkObject,
-  duration,
-  integer,
-  type OptionTable,
-  Problems,
-  readOptions,
-  text,
-} from '../../options.ts'
-import type { RowChange, RowShape, Rows, Target } from '../../ports/target.ts'
-import { OpenOnce } from '../../rows/open-once.ts'
+import { checkObject, type OptionTable, Problems, readOptions, text } from '../../options.ts'
+import type { RowShape, Target } from '../../ports/target.ts'
+import { groupsOfColumns, needsNotes, wantsNotes } from '../../rows/live-check.ts'
 import type { RowDatabase } from '../../rows/row-database.ts'
-import { RowWriter } from '../../rows/row-writer.ts'
+import { type ConnectedTable, TableRows } from '../../rows/table-rows.ts'
+import { keepDeleted, poolSize } from '../../rows/target-options.ts'
 import { isPassing, sqlState } from '../../sql/sql-errors.ts'
 import { checkPlace, postgresOptions } from '../options.ts'
 import { place } from '../place.ts'
@@ -57,19 +50,8 @@ interface PlainOptions {
 
 export const postgresTableOptions: OptionTable<PlainOptions> = {
   table: text({ default: '', help: 'The table, as schema.table.' }),
-  keepDeleted: duration({
-    default: '7d',
-    min: '1m',
-    help:
-      'How long the versions of deleted rows are noted. Too short: an older message that comes later than that brings the ' +
-      'row back. Too long: the notes take room.',
-  }),
-  poolSize: integer({
-    default: 3,
-    min: 1,
-    max: 1_000,
-    help: 'How many connections are opened at most; a batch takes one. More than the concurrency of the sidecar are not used.',
-  }),
+  keepDeleted,
+  poolSize,
   connectTimeout: postgresOptions.connectTimeout,
   statementTimeout: postgresOptions.statementTimeout,
 }
@@ -96,111 +78,63 @@ export function postgresTable(options: PostgresTableOptions): Target {
     problems.add("versions: expected 'schema.table' or false")
   problems.throwIfAny('The options of postgresTable() are wrong')
   const table = new TableName(read.table)
+  const name = `the table ${table} in postgres ${place(options)}`
   return {
-    name: `the table ${table} in postgres ${place(options)}`,
+    name,
     check(shape, report) {
       if (versions === false && needsNotes(shape))
         report('version.column: expected a column, since the target notes no versions')
     },
-    rows: (shape) =>
-      new TableRows(shape, {
-        ...read,
-        name: `the table ${table} in postgres ${place(options)}`,
-        target: table,
-        versions: versions === false || !isNoting(shape) ? undefined : new TableName(versions),
-        place: options,
-      }),
+    rows(shape) {
+      const notes =
+        versions === false || !wantsNotes(shape)
+          ? undefined
+          : new NotedVersions(new TableName(versions), `${shape.owner} ${table}`, read.keepDeleted)
+      return new TableRows(name, shape, () =>
+        connect({ name, table, shape, notes, place: options, settings: read }),
+      )
+    },
   }
 }
 
-/** Some version has no column of its own. */
-function needsNotes({ groups }: RowShape): boolean {
-  return groups.some(({ version }) => version !== undefined && version.column === undefined)
-}
-
-/** A row that is gone has no column that could keep older messages from bringing it back. */
-function isNoting(shape: RowShape): boolean {
-  const isVersioned = shape.groups.some(({ version }) => version !== undefined)
-  return needsNotes(shape) || (isVersioned && shape.isDeleting)
-}
-
-interface TableRowsOptions extends PlainOptions {
+interface ConnectParts {
   readonly name: string
-  readonly target: TableName
-  readonly versions: TableName | undefined
+  readonly table: TableName
+  readonly shape: RowShape
+  readonly notes: NotedVersions | undefined
   readonly place: Pick<PostgresTableOptions, 'connectionString' | 'pool'>
+  readonly settings: PlainOptions
 }
 
-/** The rows of one sidecar. */
-class TableRows implements Rows {
-  readonly name: string
-  readonly #open: OpenOnce<{ writer: RowWriter; connection: PostgresConnection }>
-  readonly #shape: RowShape
-  readonly #options: TableRowsOptions
-  readonly #notes: NotedVersions | undefined
-  #cleanedAt = Number.NEGATIVE_INFINITY
-
-  constructor(shape: RowShape, options: TableRowsOptions) {
-    const { name, target, versions, keepDeleted } = options
-    this.name = name
-    this.#shape = shape
-    this.#options = options
-    this.#notes = versions && new NotedVersions(versions, `${shape.owner} ${target}`, keepDeleted)
-    this.#open = new OpenOnce(
-      name,
-      () => this.#connect(),
-      ({ connection }) => connection.close(),
-    )
-  }
-
-  open(): Promise<void> {
-    return this.#open.open()
-  }
-
-  close(): Promise<void> {
-    return this.#open.close()
-  }
-
-  async write(
-    changes: readonly RowChange[],
-    signal: AbortSignal,
-  ): Promise<readonly (PolluxError | undefined)[]> {
-    const { writer, connection } = this.#open.value
-    const refusals = await writer.write(changes, signal)
-    await this.#cleanNowAndThen(connection)
-    return refusals
-  }
-
-  async #connect(): Promise<{ writer: RowWriter; connection: PostgresConnection }> {
-    const { name, place: where, statementTimeout, target } = this.#options
-    const { pool, end } = await usedPool(where, this.#options)
-    const answerLimit = statementTimeout + 5_000
-    const connection = new PostgresConnection(pool, { name, answerLimit, end })
+async function connect({
+  name,
+  table,
+  shape,
+  notes,
+  place: where,
+  settings,
+}: ConnectParts): Promise<ConnectedTable> {
+  const { pool, end } = await usedPool(where, settings)
+  const answerLimit = settings.statementTimeout + 5_000
+  const connection = new PostgresConnection(pool, { name, answerLimit, end })
+  try {
+    const session = await connection.session()
     try {
-      const session = await connection.session()
-      try {
-        const live = await readLive(session, target, this.#shape)
-        await this.#notes?.open(session)
-        const { columns, groups } = this.#shape
-        const statements = new TableStatements(target, live, (column) =>
-          groups.findIndex((group) => group.columns.includes(columns[column] as string)),
-        )
-        const database = new TableDatabase(name, connection, statements, this.#notes)
-        return { writer: new RowWriter(this.#shape, live, database), connection }
-      } finally {
-        session.release(false)
+      const live = await readLive(session, table, shape)
+      await notes?.open(session)
+      const statements = new TableStatements(table, live, groupsOfColumns(shape))
+      return {
+        live,
+        database: new TableDatabase(name, connection, statements, notes),
+        forget: notes && (() => notes.forget(connection)),
+        close: () => connection.close(),
       }
-    } catch (error) {
-      await connection.close()
-      throw trouble(name, error)
+    } finally {
+      session.release(false)
     }
-  }
-
-  /** What fails is tried again an hour later: the rows are written, and that is what counts. */
-  async #cleanNowAndThen(connection: PostgresConnection): Promise<void> {
-    if (this.#notes === undefined || performance.now() - this.#cleanedAt < 3_600_000) return
-    this.#cleanedAt = performance.now()
-    await this.#notes.forget(connection).catch(() => {})
+  } catch (error) {
+    await connection.close()
+    throw trouble(name, error)
   }
 }
 

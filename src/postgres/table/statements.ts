@@ -21,16 +21,13 @@ interface GivenInGroup extends Given {
   readonly group: number
 }
 
-/** The group that a column belongs to, by its index in the shape. */
-export type GroupOf = (column: number) => number
-
 /** Writes the statements for one table. Each takes any number of rows, as an array for each column. */
 export class TableStatements {
   readonly #table: TableName
   readonly #live: PostgresLive
-  readonly #groupOf: GroupOf
+  readonly #groupOf: readonly number[]
 
-  constructor(table: TableName, live: PostgresLive, groupOf: GroupOf) {
+  constructor(table: TableName, live: PostgresLive, groupOf: readonly number[]) {
     this.#table = table
     this.#live = live
     this.#groupOf = groupOf
@@ -43,7 +40,13 @@ export class TableStatements {
     const set = columns.flatMap((column, index): GivenInGroup[] =>
       first?.cells[index] === undefined
         ? []
-        : [{ column, cells: rows.map(({ cells }) => cells[index]), group: this.#groupOf(index) }],
+        : [
+            {
+              column,
+              cells: rows.map(({ cells }) => cells[index]),
+              group: this.#groupOf[index] ?? 0,
+            },
+          ],
     )
     const marks = versions.flatMap((column, group): GivenInGroup[] =>
       column === undefined || first?.versions[group] === undefined

@@ -1,0 +1,19 @@
+import { duration, integer, type Option } from '../options.ts'
+
+/** Options that targets in databases have in common. */
+export const keepDeleted: Option<number> = duration({
+  default: '7d',
+  min: '1m',
+  help:
+    'How long the versions of deleted rows are noted. Too short: an older message that comes later than that brings the ' +
+    'row back. Too long: the notes take room.',
+})
+
+export const poolSize: Option<number> = integer({
+  default: 3,
+  min: 1,
+  max: 1_000,
+  help:
+    'How many connections are opened at most; a batch takes one. Too low: batches wait for each other. More than the ' +
+    'concurrency of the sidecar are of no use.',
+})
