@@ -149,7 +149,7 @@ function add(
   canMix: boolean,
 ): void {
   const last = steps.at(-1)
-  if (last?.kind !== 'upsert' || !(canMix || isWhole(last.cells, cells, rules))) {
+  if (last?.kind !== 'upsert' || !(canMix || covers(cells, versions, last.cells, rules))) {
     steps.push({ kind: 'upsert', cells, versions })
     return
   }
@@ -161,13 +161,18 @@ function add(
 }
 
 /**
- * Whether nothing of the one before is left in any group. Where the database compares, a value may not come under a newer
- * version than its own: in the table there may be one in between.
+ * Whether nothing of the one before is left in a group that has a new version. Where the database compares, a value may not
+ * come under a newer version than its own: in the table there may be one in between.
  */
-function isWhole(before: readonly Cell[], after: readonly Cell[], { groups }: FoldRules): boolean {
+function covers(
+  cells: readonly Cell[],
+  versions: readonly Version[],
+  before: readonly Cell[],
+  { groups }: FoldRules,
+): boolean {
   return groups.every(
-    (columns) =>
-      columns.every((column) => after[column] === undefined) ||
-      columns.every((column) => before[column] === undefined || after[column] !== undefined),
+    (columns, group) =>
+      versions[group] === undefined ||
+      columns.every((column) => before[column] === undefined || cells[column] !== undefined),
   )
 }

@@ -100,7 +100,12 @@ export class RowWriter {
   ): Promise<void> {
     await this.#inTransaction(signal, async (transaction) => {
       const known = await knownRows(transaction, runs)
-      for (const run of runs) await this.#writePart(transaction, run, known, refusals)
+      let left = runs
+      for (let before = Number.POSITIVE_INFINITY; left.length > 0 && left.length < before; ) {
+        for (const run of left) await this.#writePart(transaction, run, known, refusals)
+        before = left === runs ? Number.POSITIVE_INFINITY : left.length
+        left = refusedLast(runs.flat(), refusals).map((change) => [change])
+      }
     })
   }
 
@@ -114,6 +119,7 @@ export class RowWriter {
     const rows = this.#folded(changes, known)
     try {
       await transaction.attempt(() => this.#apply(transaction, rows))
+      for (const { place } of changes) refusals[place] = undefined
       return remember(rows, known)
     } catch (error) {
       const refusal = this.#database.refusal(error)
@@ -214,6 +220,22 @@ async function knownRows(
   if (transaction.known === undefined) return new Map()
   const rows = new Set(runs.flat().map(({ row }) => row))
   return new Map(await transaction.known([...rows].sort()))
+}
+
+/**
+ * Refused changes with nothing of their row applied behind them, in the order of the log. Another row may have been in their
+ * way: the one that still had a value which is to be unique, or that is referred to and had not come yet.
+ */
+function refusedLast(changes: readonly Change[], refusals: Refusals): readonly Change[] {
+  const inOrder = changes.toSorted((one, other) => one.place - other.place)
+  const lastApplied = new Map(
+    inOrder
+      .filter(({ place }) => refusals[place] === undefined)
+      .map(({ row, place }) => [row, place]),
+  )
+  return inOrder.filter(
+    ({ row, place }) => refusals[place] !== undefined && place > (lastApplied.get(row) ?? -1),
+  )
 }
 
 function remember(rows: readonly Folding[], known: KnownRows): void {
