@@ -51,6 +51,27 @@ const sections: readonly Section[] = [
     table: postgresOptions,
   },
   {
+    title: 'Sidecar',
+    intro:
+      'In `sidecar(name, { … })`, beside `input`, `target`, `key`, `columns`, `version`, `groups`, and `concurrency`, `batch` and ' +
+      '`start` of a service. [Sidecar](patterns/sidecar.md) describes those.',
+    table: sidecarOptions,
+  },
+  {
+    title: 'Sidecar: PostgreSQL',
+    intro:
+      'In `postgresTable({ … })` of `pollux/postgres`, beside `table`, `versions`, `connectionString` and `pool`. ' +
+      '[Sidecar](patterns/sidecar.md#postgresql) describes those.',
+    table: postgresTableOptions,
+  },
+  {
+    title: 'Sidecar: MySQL and MariaDB',
+    intro:
+      'In `mysqlTable({ … })` of `pollux/mysql`, beside `connectionString`, `table` and `versions`. ' +
+      '[Sidecar](patterns/sidecar.md#mysql-and-mariadb) describes those.',
+    table: mysqlOptions,
+  },
+  {
     title: 'Embedded broker',
     intro:
       'In `embeddedBroker({ … })` of `pollux/embedded`, beside `folder`, `memory` and `clock`.',

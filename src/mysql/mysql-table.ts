@@ -1,11 +1,11 @@
 import type { Duration } from '../duration.ts'
 import type { PolluxError } from '../errors.ts'
-import { checkObject, duration, type OptionTable, Problems, readOptions, text } from '../options.ts'
+import { checkObject, duration, type OptionTable, Problems, readOptions } from '../options.ts'
 import type { RowShape, Target } from '../ports/target.ts'
 import { groupsOfColumns, needsNotes, wantsNotes } from '../rows/live-check.ts'
 import type { RowDatabase } from '../rows/row-database.ts'
 import { type ConnectedTable, TableRows } from '../rows/table-rows.ts'
-import { keepDeleted, poolSize } from '../rows/target-options.ts'
+import { checkName, keepDeleted, poolSize } from '../rows/target-options.ts'
 import { readLive } from './live-table.ts'
 import { MysqlConnection } from './mysql-connection.ts'
 import { refusal, trouble } from './mysql-errors.ts'
@@ -69,8 +69,8 @@ export function mysqlTable(options: MysqlTableOptions): Target {
   const { connectionString, table: given, versions, ...plain } = options
   if (!isConnectionString(connectionString))
     problems.add("connectionString: expected 'mysql://user:password@host:3306/database'")
-  for (const [name, value] of Object.entries({ table: given, versions: versions ?? 'none' }))
-    if (tableText.read(value) === undefined) problems.add(`${name}: expected 'database.table'`)
+  checkName('table', given, problems)
+  if (versions !== undefined) checkName('versions', versions, problems)
   const settings = readOptions(mysqlOptions, plain, problems, [
     'connectionString',
     'table',
@@ -100,8 +100,6 @@ export function mysqlTable(options: MysqlTableOptions): Target {
     },
   }
 }
-
-const tableText = text({ default: '', help: '' })
 
 function isConnectionString(value: unknown): value is string {
   return typeof value === 'string' && /^(mysql|mariadb):/.test(value) && URL.canParse(value)

@@ -1,4 +1,5 @@
-import { duration, integer, type Option } from '../options.ts'
+import { shown } from '../errors.ts'
+import { duration, integer, type Option, type Problems } from '../options.ts'
 
 /** Options that targets in databases have in common. */
 export const keepDeleted: Option<number> = duration({
@@ -17,3 +18,9 @@ export const poolSize: Option<number> = integer({
     'How many connections are opened at most; a batch takes one. Too low: batches wait for each other. More than the ' +
     'concurrency of the sidecar are of no use.',
 })
+
+/** Notes what is no name of a table, with or without that of its schema or database. */
+export function checkName(option: string, given: unknown, problems: Problems): void {
+  if (typeof given === 'string' && /^[^.\0]+(\.[^.\0]+)?$/.test(given)) return
+  problems.add(`${option}: expected a table as 'schema.table' or 'table', found ${shown(given)}`)
+}

@@ -1,11 +1,11 @@
 import type { Duration } from '../../duration.ts'
 import { errorText, PolluxError } from '../../errors.ts'
-import { checkObject, type OptionTable, Problems, readOptions, text } from '../../options.ts'
+import { checkObject, type OptionTable, Problems, readOptions } from '../../options.ts'
 import type { RowShape, Target } from '../../ports/target.ts'
 import { groupsOfColumns, needsNotes, wantsNotes } from '../../rows/live-check.ts'
 import type { RowDatabase } from '../../rows/row-database.ts'
 import { type ConnectedTable, TableRows } from '../../rows/table-rows.ts'
-import { keepDeleted, poolSize } from '../../rows/target-options.ts'
+import { checkName, keepDeleted, poolSize } from '../../rows/target-options.ts'
 import { isPassing, sqlState } from '../../sql/sql-errors.ts'
 import { checkPlace, postgresOptions } from '../options.ts'
 import { place } from '../place.ts'
@@ -40,21 +40,23 @@ export interface PostgresTableOptions {
   readonly statementTimeout?: Duration
 }
 
-interface PlainOptions {
-  readonly table: string
+/** The plain options as read: durations in milliseconds. */
+export interface PostgresTablePlainOptions {
   readonly keepDeleted: number
   readonly poolSize: number
   readonly connectTimeout: number
   readonly statementTimeout: number
 }
 
-export const postgresTableOptions: OptionTable<PlainOptions> = {
-  table: text({ default: '', help: 'The table, as schema.table.' }),
+export const postgresTableOptions: OptionTable<PostgresTablePlainOptions> = {
   keepDeleted,
   poolSize,
   connectTimeout: postgresOptions.connectTimeout,
   statementTimeout: postgresOptions.statementTimeout,
 }
+
+// Beside those of the table of options.
+const partNames = ['connectionString', 'pool', 'table', 'versions']
 
 const defaultVersions = 'pollux.sidecar_versions'
 
@@ -66,18 +68,19 @@ const defaultVersions = 'pollux.sidecar_versions'
 export function postgresTable(options: PostgresTableOptions): Target {
   checkObject('postgresTable()', options, "{ table: 'schema.table', connectionString }")
   const problems = new Problems()
-  const { connectionString: _, pool: _pool, versions = defaultVersions, ...plain } = options
+  const {
+    connectionString: _,
+    pool: _pool,
+    table: given,
+    versions = defaultVersions,
+    ...plain
+  } = options
   checkPlace(options, problems)
-  const read = readOptions(postgresTableOptions, plain, problems, [
-    'connectionString',
-    'pool',
-    'versions',
-  ])
-  if (plain.table === undefined) problems.add("table: expected 'schema.table', found undefined")
-  if (versions !== false && (typeof versions !== 'string' || versions === ''))
-    problems.add("versions: expected 'schema.table' or false")
+  checkName('table', given, problems)
+  if (versions !== false) checkName('versions', versions, problems)
+  const read = readOptions(postgresTableOptions, plain, problems, partNames)
   problems.throwIfAny('The options of postgresTable() are wrong')
-  const table = new TableName(read.table)
+  const table = new TableName(given)
   const name = `the table ${table} in postgres ${place(options)}`
   return {
     name,
@@ -103,7 +106,7 @@ interface ConnectParts {
   readonly shape: RowShape
   readonly notes: NotedVersions | undefined
   readonly place: Pick<PostgresTableOptions, 'connectionString' | 'pool'>
-  readonly settings: PlainOptions
+  readonly settings: PostgresTablePlainOptions
 }
 
 async function connect({
