@@ -32,6 +32,12 @@ export const errorTable = {
   POLLUX_LEDGER_MISSING: 'The group has worked with a ledger that the store does not have.',
   POLLUX_STORE_FAILED: 'The store refused a request in a way that waiting cannot fix.',
   POLLUX_STORE_UNREACHABLE: 'The store did not answer; the work waits and is repeated.',
+  POLLUX_TARGET_MISMATCH: 'What a sidecar is to write does not fit what its target has.',
+  POLLUX_TARGET_UNREACHABLE:
+    'The target of a sidecar did not answer; the batch waits and is repeated.',
+  POLLUX_TARGET_FAILED:
+    'The target of a sidecar refused a request in a way that waiting cannot fix.',
+  POLLUX_ROW_REFUSED: 'The target of a sidecar cannot take the row of one message.',
   POLLUX_MIGRATION_NEEDED: 'The tables of the store are not those that this version needs.',
   POLLUX_TABLE_INVALID: 'The table of a pattern cannot be made, or has not the columns it needs.',
   POLLUX_FOLDER_LOCKED: 'Another process uses this folder.',

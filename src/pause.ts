@@ -13,3 +13,12 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     signal.addEventListener('abort', done)
   })
 }
+
+const firstWait = 100
+const longestWait = 5_000
+
+/** How long to wait after so many failed attempts: longer each time, and never the same for all who wait. */
+export function nextWait(clock: Clock, attempts: number): number {
+  const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempts, 10))
+  return wait * (0.5 + clock.random() / 2)
+}

@@ -2,9 +2,10 @@ import type { Capability, Granted } from './capability.ts'
 import type { Codec } from './codecs/codec.ts'
 import { shown } from './errors.ts'
 import { type Idempotency, type IdempotencyRule, readIdempotency } from './idempotency.ts'
-import { checkObject, Problems, readOptions } from './options.ts'
+import { checkMethods, checkObject, Problems, readOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
+import type { Resource } from './ports/resource.ts'
 import { readSchedule, type Schedule, type ScheduleDefinition } from './schedule.ts'
 import {
   defaultConcurrency,
@@ -86,6 +87,8 @@ interface CommonDefinition<
    * it runs in a transaction of its own, between those of messages.
    */
   readonly schedule?: ScheduleDefinition<O, U>
+  /** What is opened before the first message, checks included, and closed after the last one. For authors of patterns. */
+  readonly opens?: readonly Resource[]
 }
 
 /** A service whose handler is given one message. */
@@ -158,6 +161,7 @@ export interface Service {
   readonly handle: ((message: never, context: never) => unknown) | undefined
   readonly handleMany: ((messages: never, context: never) => unknown) | undefined
   readonly schedule: Schedule | undefined
+  readonly opens: readonly Resource[]
 }
 
 const legalName = /^[A-Za-z0-9._-]{1,200}$/
@@ -172,6 +176,7 @@ const definitionNames = [
   'handle',
   'handleMany',
   'schedule',
+  'opens',
 ]
 
 /**
@@ -189,7 +194,7 @@ export function defineService<
   checkObject('defineService()', definition, 'a name and { inputs: […], handle(message) { … } }')
   const problems = new Problems()
   const { inputs, outputs = [], state, idempotency, uses = {}, ...others } = definition
-  const { handle, handleMany, schedule, ...rest } = others
+  const { handle, handleMany, schedule, opens = [], ...rest } = others
   if (typeof name !== 'string' || !legalName.test(name)) {
     problems.add(
       `name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`,
@@ -201,6 +206,7 @@ export function defineService<
   if (Array.isArray(inputs) && inputs.length === 0)
     problems.add('inputs: expected at least one topic, found none')
   checkUses(uses, problems)
+  checkOpens(opens, problems)
   const read = readOptions(serviceOptions, rest, problems, definitionNames)
   const rule = idempotency === undefined ? undefined : readIdempotency(idempotency, problems)
   const needsStore =
@@ -226,6 +232,7 @@ export function defineService<
     handle: handle as Service['handle'],
     handleMany: handleMany as Service['handleMany'],
     schedule: readSchedule(schedule, problems),
+    opens,
   }
   checkTogether(service, problems)
   problems.throwIfAny(`Service ${shown(name)} is wrong`)
@@ -305,6 +312,12 @@ function checkUses(uses: unknown, problems: Problems): void {
         `uses.${name}: expected a capability such as postgresTransaction, found ${shown(asked)}`,
       )
   }
+}
+
+function checkOpens(opens: unknown, problems: Problems): void {
+  if (!Array.isArray(opens)) return problems.add(`opens: expected an array, found ${shown(opens)}`)
+  for (const resource of opens)
+    checkMethods('opens', resource, ['open', 'close'], 'what can be opened and closed', problems)
 }
 
 function checkTopics(what: string, topics: unknown, problems: Problems): void {

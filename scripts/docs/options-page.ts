@@ -1,5 +1,6 @@
 import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
+import { mysqlOptions } from '../../src/mysql/mysql-table.ts'
 import type { Option } from '../../src/options.ts'
 import {
   backoffOptions,
@@ -11,6 +12,8 @@ import {
 import { gateOptions } from '../../src/patterns/gate/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { rateOptions } from '../../src/rate.ts'
+import { sidecarOptions } from '../../src/patterns/sidecar/options.ts'
+import { postgresTableOptions } from '../../src/postgres/table/postgres-table.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
@@ -75,6 +78,27 @@ const sections: readonly Section[] = [
       'In `postgres({ … })` of `pollux/postgres`, beside `connectionString` and `pool`. [PostgreSQL](postgres.md) describes ' +
       'those.',
     table: postgresOptions,
+  },
+  {
+    title: 'Sidecar',
+    intro:
+      'In `sidecar(name, { … })`, beside `input`, `target`, `key`, `columns`, `version`, `groups`, and `concurrency`, `batch` and ' +
+      '`start` of a service. [Sidecar](patterns/sidecar.md) describes those.',
+    table: sidecarOptions,
+  },
+  {
+    title: 'Sidecar: PostgreSQL',
+    intro:
+      'In `postgresTable({ … })` of `pollux/postgres`, beside `table`, `versions`, `connectionString` and `pool`. ' +
+      '[Sidecar](patterns/sidecar.md#postgresql) describes those.',
+    table: postgresTableOptions,
+  },
+  {
+    title: 'Sidecar: MySQL and MariaDB',
+    intro:
+      'In `mysqlTable({ … })` of `pollux/mysql`, beside `connectionString`, `table` and `versions`. ' +
+      '[Sidecar](patterns/sidecar.md#mysql-and-mariadb) describes those.',
+    table: mysqlOptions,
   },
   {
     title: 'Embedded broker',

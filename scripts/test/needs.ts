@@ -1,9 +1,10 @@
 import { connect } from 'node:net'
+import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
 import { type CommandResult, runCommand } from '../command.ts'
 
 /** What a part may need beside Node. */
-export type Need = 'kafka' | 'postgres' | 'redis' | 'build' | 'registry'
+export type Need = 'kafka' | 'postgres' | 'mysql' | 'redis' | 'build' | 'registry'
 
 /** Why something is not there; undefined when it is. */
 type Missing = string | undefined
@@ -11,6 +12,7 @@ type Missing = string | undefined
 const preparations: Readonly<Record<Need, () => Promise<Missing>>> = {
   kafka: prepareKafka,
   postgres: preparePostgres,
+  mysql: prepareMysql,
   redis: prepareRedis,
   build: prepareBuild,
   registry: prepareRegistry,
@@ -95,6 +97,22 @@ async function preparePostgres(): Promise<Missing> {
     return `no PostgreSQL at ${PGHOST}:${PGPORT} (set PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE): ${reason}`
   } finally {
     await client.end()
+  }
+}
+
+/** Asks for the right to make databases: the tests make some of their own. */
+async function prepareMysql(): Promise<Missing> {
+  const { MYSQL_URL = 'mysql://root@127.0.0.1:3306' } = process.env
+  const { hostname, port, username } = new URL(MYSQL_URL)
+  try {
+    const connection = await createConnection({ uri: MYSQL_URL, connectTimeout: 5_000 })
+    const [rows] = await connection.query('show grants')
+    await connection.end()
+    const mayCreate = /ALL PRIVILEGES ON \*\.\*|CREATE.* ON \*\.\*/.test(JSON.stringify(rows))
+    return mayCreate ? undefined : `${username} may not make databases in MySQL`
+  } catch (error: unknown) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return `no MySQL or MariaDB at ${hostname}:${port || 3306} (set MYSQL_URL): ${reason}`
   }
 }
 

@@ -18,7 +18,7 @@ export const parts: readonly Part[] = [
   { name: 'structure', files: ['structure/*.test.ts'], needs: [] },
   {
     name: 'unit',
-    files: ['*.test.ts', '{codecs,engine,testing,scripts}/**/*.test.ts'],
+    files: ['*.test.ts', '{codecs,engine,rows,testing,scripts}/**/*.test.ts'],
     needs: [],
     concurrency: 2,
   },
@@ -49,6 +49,7 @@ export const parts: readonly Part[] = [
   },
   { name: 'postgres', files: ['postgres/**/*.test.ts'], needs: ['postgres'], minutes: 10 },
   { name: 'redis', files: ['redis/**/*.test.ts'], needs: ['redis'] },
+  { name: 'mysql', files: ['mysql/**/*.test.ts'], needs: ['mysql'], minutes: 10 },
   { name: 'contract: kafka', files: ['contract/*-kafka.test.ts'], needs: ['kafka'], minutes: 10 },
   { name: 'kafka', files: ['kafka/**/*.test.ts'], needs: ['kafka'], minutes: 10 },
   {

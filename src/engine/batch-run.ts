@@ -1,4 +1,4 @@
-import type { PolluxError } from '../errors.ts'
+import { PolluxError } from '../errors.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { type Decoded, decodeAll, type Verdict } from './batch-call.ts'
 import type { Partition, Work } from './partition.ts'
@@ -64,11 +64,21 @@ export class BatchRun {
     const isAborted = given.some(({ work }) => work.partition.signal.aborted)
     // Then the handler gave up because it was told to: the messages of other partitions are handled without those.
     if (this.#parts.isBroken() || isAborted) return await this.#handle(given)
+    if (PolluxError.is(cause, 'POLLUX_RETRY_LATER') && this.#letGo(given, cause))
+      return await this.#handle(given.filter(({ work }) => !work.partition.isClosed))
     if (first !== undefined && given.length === 1)
       return this.#fail(first.work, this.#errorOf(first.work, cause))
     const half = Math.ceil(given.length / 2)
     await this.#handle(given.slice(0, half))
     await this.#handle(given.slice(half))
+  }
+
+  /** Those of partitions that are given up: their handler has waited, and need not any longer. False when there are none. */
+  #letGo(given: readonly Decoded[], cause: unknown): boolean {
+    const closed = given.filter(({ work }) => work.partition.isClosed)
+    for (const { work } of closed)
+      if (!this.#isDropped(work)) this.#fail(work, this.#errorOf(work, cause))
+    return closed.length > 0
   }
 
   async #settle(verdicts: readonly Verdict[]): Promise<void> {

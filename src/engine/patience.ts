@@ -1,17 +1,8 @@
 import { errorText, PolluxError } from '../errors.ts'
-import { pause } from '../pause.ts'
+import { nextWait, pause } from '../pause.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Waits } from './waits.ts'
-
-const firstWait = 100
-const longestWait = 5_000
-
-/** How long to wait after so many failed attempts. */
-export function nextWait(clock: Clock, attempts: number): number {
-  const wait = Math.min(longestWait, firstWait * 2 ** Math.min(attempts, 10))
-  return wait * (0.5 + clock.random() / 2)
-}
 
 /** Where patience is had. */
 export interface PatienceParts {

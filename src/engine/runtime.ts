@@ -2,6 +2,7 @@ import { errorText, PolluxError } from '../errors.ts'
 import type { Broker, BrokerProducer } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
+import type { Resource } from '../ports/resource.ts'
 import type { Store } from '../ports/store.ts'
 import type { RuntimeSettings } from '../runtime-options.ts'
 import type { Service } from '../service.ts'
@@ -56,6 +57,7 @@ export class ServicesRuntime implements Runtime {
   readonly #parts: RuntimeParts
   readonly #done = Promise.withResolvers<StopReport>()
   #runs: ServiceRun[] = []
+  readonly #opened: Resource[] = []
   #producer: BrokerProducer | undefined
   #failure: { readonly error: unknown } | undefined
   #stopping: Promise<void> | undefined
@@ -110,6 +112,12 @@ export class ServicesRuntime implements Runtime {
     const { services, broker, store, settings, clock, logger } = this.#parts
     await this.#unlessStopped(() => broker.connect())
     await this.#unlessStopped(async () => store?.open())
+    for (const resource of new Set(services.flatMap(({ opens }) => opens)))
+      await this.#unlessStopped(async () => {
+        await resource.open()
+        if (this.#stopping === undefined) this.#opened.push(resource)
+        else await resource.close()
+      })
     await this.#unlessStopped(() => ensureTopics(broker.admin, services, settings.createTopics))
     await this.#unlessStopped(async () => {
       this.#producer = await broker.producer()
@@ -189,6 +197,8 @@ export class ServicesRuntime implements Runtime {
     )
     await this.#runStage('leaving the groups', () => Promise.all(runs.map((run) => run.leave())))
     await this.#runStage('closing the producer', async () => this.#producer?.close())
+    for (const resource of this.#opened)
+      await this.#runStage(`closing ${resource.name}`, () => resource.close())
     await this.#runStage('closing the store', async () => store?.close())
     await this.#runStage('closing the broker connection', () => broker.close())
   }

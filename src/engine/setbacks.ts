@@ -1,6 +1,6 @@
 import { errorText } from '../errors.ts'
-import { pause } from '../pause.ts'
-import { nextWait, type PatienceParts } from './patience.ts'
+import { nextWait, pause } from '../pause.ts'
+import type { PatienceParts } from './patience.ts'
 
 const what = 'repeating a transaction'
 

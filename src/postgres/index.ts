@@ -1,11 +1,10 @@
 import { checkObject, Problems } from '../options.ts'
 import type { MigratableStore } from '../ports/store.ts'
 import { SqlStore } from '../sql/sql-store.ts'
-import { loadDriver } from './driver.ts'
-import { type PostgresOptions, type PostgresPlainOptions, readPostgresOptions } from './options.ts'
+import { type PostgresOptions, readPostgresOptions } from './options.ts'
 import { place } from './place.ts'
-import type { PostgresPool } from './pool.ts'
 import { PostgresConnection } from './postgres-connection.ts'
+import { usedPool } from './used-pool.ts'
 
 export { type PostgresTransaction, postgresTransaction } from '../sql/postgres-transaction.ts'
 export { type PostgresOptions, type PostgresPlainOptions, postgresOptions } from './options.ts'
@@ -27,6 +26,7 @@ export {
 export type { PostgresClient, PostgresPool, PostgresStatement } from './pool.ts'
 export type { Queryable } from './queryable.ts'
 export { type PostgresRateLimitOptions, postgresRateLimit } from './rate-limit.ts'
+export { type PostgresTableOptions, postgresTable } from './table/postgres-table.ts'
 
 /**
  * A store in PostgreSQL 14 or later. Makes no connection yet: `run` does, or `open`. Needs the driver
@@ -52,23 +52,4 @@ export function postgres(options: PostgresOptions = {}): MigratableStore {
       return new PostgresConnection(pool, { name, answerLimit, end })
     },
   })
-}
-
-/** The pool to use, and what ends it: nothing when it is the user's. */
-async function usedPool(
-  { connectionString, pool }: PostgresOptions,
-  plain: PostgresPlainOptions,
-): Promise<{ readonly pool: PostgresPool; end(): Promise<void> }> {
-  if (pool !== undefined) return { pool, end: async () => {} }
-  const { Pool } = await loadDriver()
-  const own = new Pool({
-    ...(connectionString === undefined ? {} : { connectionString }),
-    max: plain.poolSize,
-    connectionTimeoutMillis: plain.connectTimeout,
-    statement_timeout: plain.statementTimeout,
-    idle_in_transaction_session_timeout: plain.statementTimeout,
-    application_name: 'pollux',
-    keepAlive: true,
-  })
-  return { pool: own, end: () => own.end() }
 }

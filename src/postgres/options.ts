@@ -91,7 +91,23 @@ export function readPostgresOptions(
   options: PostgresOptions,
   problems: Problems,
 ): PostgresPlainOptions {
-  const { connectionString, pool, ...plain } = options
+  const { connectionString: _, pool: _pool, ...plain } = options
+  checkPlace(options, problems)
+  const read = readOptions(postgresOptions, plain, problems, partNames)
+  if (read.lockTimeout >= read.statementTimeout) {
+    problems.add(
+      `lockTimeout: expected less than statementTimeout (${durationText(read.statementTimeout)}), found ${durationText(read.lockTimeout)}`,
+    )
+  }
+  return read
+}
+
+/** Notes what is wrong about the address or the pool. */
+export function checkPlace(
+  options: Pick<PostgresOptions, 'connectionString' | 'pool' | 'poolSize' | 'connectTimeout'>,
+  problems: Problems,
+): void {
+  const { connectionString, pool } = options
   if (connectionString !== undefined && !isConnectionString(connectionString)) {
     problems.add("connectionString: expected 'postgres://user:password@host:5432/database'")
   }
@@ -108,13 +124,6 @@ export function readPostgresOptions(
       problems.add(`${name}: expected nothing beside pool, which has its own`)
     }
   }
-  const read = readOptions(postgresOptions, plain, problems, partNames)
-  if (read.lockTimeout >= read.statementTimeout) {
-    problems.add(
-      `lockTimeout: expected less than statementTimeout (${durationText(read.statementTimeout)}), found ${durationText(read.lockTimeout)}`,
-    )
-  }
-  return read
 }
 
 /** Whether it is a PostgreSQL address at all; what is in it shows only when connecting. */

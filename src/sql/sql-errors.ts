@@ -19,6 +19,11 @@ export function sqlState(error: unknown): string | undefined {
 // transaction took too long (25P03, 25P04), as after a process was paused, I/O error (58030).
 const passing = /^(08...|25006|25P0[34]|40001|40P01|53...|55P03|57014|57P0[1-5]|58030)$/
 
+/** Whether waiting helps against an error of this SQLSTATE. */
+export function isPassing(state: string | undefined): boolean {
+  return state !== undefined && passing.test(state)
+}
+
 /**
  * The error for callers. The driver's own error is not its cause: drivers hang the statement's
  * parameters on it, and those are the users' states.
@@ -27,7 +32,7 @@ export function storeError(store: string, error: unknown): PolluxError {
   if (PolluxError.is(error)) return error
   const state = sqlState(error)
   const found = state === undefined ? errorText(error) : `${errorText(error)} (SQLSTATE ${state})`
-  return state !== undefined && passing.test(state)
+  return isPassing(state)
     ? new PolluxError('POLLUX_STORE_UNREACHABLE', `The store ${store} cannot answer now.`, {
         found,
       })

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { defineService, PolluxError, run, type Service, text, topic } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { postgres } from '../../src/postgres/index.ts'
-import type { ServiceOptions } from '../../src/service.ts'
+import type { HandlerOptions } from '../../src/service-options.ts'
 import { eventually } from '../../src/testing/index.ts'
 import { connection, idle, makeTopic, record } from '../kafka/support.ts'
 import { address, ask, freshName } from '../postgres/server.ts'
@@ -34,7 +34,7 @@ class Scene {
     await producer.close()
   }
 
-  service(options: ServiceOptions = {}): Service {
+  service(options: HandlerOptions = {}): Service {
     return defineService(this.name, {
       inputs: [this.#input],
       state: text,

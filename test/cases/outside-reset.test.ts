@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { defineService, PolluxError, type Service, text, topic } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
-import type { ServiceOptions } from '../../src/service.ts'
+import type { HandlerOptions } from '../../src/service-options.ts'
 import { eventually, memoryStore, type TestRuntime, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
@@ -20,7 +20,7 @@ class Scene {
   /** Warnings and what is worth knowing. */
   readonly lines: string[] = []
 
-  service(options: ServiceOptions = {}): Service {
+  service(options: HandlerOptions = {}): Service {
     return defineService('counting', {
       inputs: [input],
       state: text,
@@ -170,7 +170,7 @@ test("R4: outsideReset 'follow' passes over what lies before a position set forw
 test("R4: marks still drop the copies of events when 'follow' goes backwards", async () => {
   const scene = new Scene()
   const options = { idempotency: { by: 'event-id' } } as const
-  const service = scene.service({ ...options } as ServiceOptions)
+  const service = scene.service({ ...options } as HandlerOptions)
   {
     await using runtime = await scene.start(service)
     const headers = { id: 'e1' }
@@ -178,7 +178,7 @@ test("R4: marks still drop the copies of events when 'follow' goes backwards", a
     await runtime.settled()
   }
   await scene.reset(0)
-  await scene.work(scene.service({ ...options, outsideReset: 'follow' } as ServiceOptions), 'b')
+  await scene.work(scene.service({ ...options, outsideReset: 'follow' } as HandlerOptions), 'b')
   assert.deepEqual(scene.handled, ['a', 'b'])
 })
 

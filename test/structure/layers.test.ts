@@ -13,9 +13,11 @@ interface Layer {
   readonly types?: readonly string[]
 }
 
-const adapters = ['kafka', 'embedded', 'postgres', 'redis', 'dynamodb', 'hybrid']
+const adapters = ['kafka', 'embedded', 'postgres', 'mysql', 'redis', 'dynamodb', 'hybrid']
 /** Those whose stores speak PostgreSQL's SQL. */
 const sqlAdapters = ['embedded', 'postgres']
+/** Those that sidecars write to. */
+const targetAdapters = ['postgres', 'mysql', 'redis']
 const inner = ['vocabulary', 'ports', 'engine']
 
 const layers: Readonly<Record<string, Layer>> = {
@@ -28,13 +30,20 @@ const layers: Readonly<Record<string, Layer>> = {
   patterns: { files: ['src/patterns/**'], imports: ['vocabulary'], types: ['ports'] },
   telemetry: { files: ['src/telemetry/**'], imports: ['vocabulary', 'ports'] },
   admin: { files: ['src/admin/**'], imports: ['vocabulary', 'ports', 'telemetry'] },
+  rows: { files: ['src/rows/**'], imports: ['vocabulary', 'ports'] },
   sql: { files: ['src/sql/**'], imports: ['vocabulary', 'ports'] },
   ...Object.fromEntries(
     adapters.map((name): [string, Layer] => [
       name,
       {
         files: [`src/${name}/**`],
-        imports: ['vocabulary', 'ports', 'clock', ...(sqlAdapters.includes(name) ? ['sql'] : [])],
+        imports: [
+          'vocabulary',
+          'ports',
+          'clock',
+          ...(sqlAdapters.includes(name) ? ['sql'] : []),
+          ...(targetAdapters.includes(name) ? ['rows'] : []),
+        ],
       },
     ]),
   ),
@@ -117,6 +126,9 @@ test('optional peers are imported by their own adapter only', () => {
     '@confluentinc/kafka-javascript': /^src\/kafka\//,
     '@electric-sql/pglite': /^src\/embedded\//,
     pg: /^src\/postgres\//,
+    mysql2: /^src\/mysql\//,
+    'mysql2/promise': /^src\/mysql\//,
+    '@redis/client': /^src\/redis\//,
   }
   const peers = imports.filter(({ to }) => to in owners)
   assert.deepEqual(

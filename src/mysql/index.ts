@@ -1,0 +1,6 @@
+export {
+  type MysqlPlainOptions,
+  type MysqlTableOptions,
+  mysqlOptions,
+  mysqlTable,
+} from './mysql-table.ts'
