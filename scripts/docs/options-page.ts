@@ -10,10 +10,10 @@ import {
   delegateOptions,
 } from '../../src/patterns/delegate/option-tables.ts'
 import { gateOptions } from '../../src/patterns/gate/options.ts'
-import { postgresOptions } from '../../src/postgres/options.ts'
-import { rateOptions } from '../../src/rate.ts'
 import { sidecarOptions } from '../../src/patterns/sidecar/options.ts'
+import { postgresOptions } from '../../src/postgres/options.ts'
 import { postgresTableOptions } from '../../src/postgres/table/postgres-table.ts'
+import { rateOptions } from '../../src/rate.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
