@@ -2,6 +2,7 @@ import { type CrashOutcome, crashOutcomes } from './crash-outcomes.ts'
 import { durationText } from './duration.ts'
 import type { Service } from './service.ts'
 import { hintsOf, limitsOf } from './service-limits.ts'
+import type { OutsideReset } from './service-options.ts'
 
 /** What was chosen, by the word that options have for it, and what that means. */
 export interface Choice<Word extends string = string> {
@@ -27,6 +28,8 @@ export interface Explanation {
   readonly fence: Choice<Fence>
   /** What it does by time; its choice is how often. Null when it does nothing so. */
   readonly schedule: Choice | null
+  /** Where work starts when something else than the service has set the group's offset. */
+  readonly outsideReset: Choice<OutsideReset>
   /** What becomes of a message when the process dies, by how far it had come; in the order of its way. */
   readonly crashOutcomes: readonly CrashOutcome[]
   readonly notPromised: readonly string[]
@@ -46,6 +49,7 @@ export function explain(service: Service): Explanation {
     publish: publishOf(service),
     fence: { choice: fenceOf(service), meaning: fenceMeaning(service) },
     schedule: scheduleOf(service),
+    outsideReset: outsideResetOf(service),
     crashOutcomes: crashOutcomes(service),
     notPromised: limitsOf(service),
     hints: hintsOf(service),
@@ -220,4 +224,22 @@ function fenceMeaning(service: Service): string {
         ? 'A process that has lost a partition and does not know it yet may still write to the store.'
         : 'A process that has lost a partition and does not know it yet may still publish; its offsets are refused.'
   }
+}
+
+function outsideResetOf(service: Service): Choice<OutsideReset> {
+  if (fenceOf(service) !== 'ledger') {
+    return { choice: 'follow', meaning: 'Work starts at the group’s offset, whoever has set it.' }
+  }
+  const { outsideReset } = service.options
+  return {
+    choice: outsideReset,
+    meaning: `Work starts where the ledger says. ${outsideResetMeanings[outsideReset]}`,
+  }
+}
+
+const outsideResetMeanings: Readonly<Record<OutsideReset, string>> = {
+  stop: 'Where something else has set the group’s offset, the service stops and says both.',
+  ledger: 'Where something else has set the group’s offset, the ledger’s is committed over it.',
+  follow:
+    'Where something else has set the group’s offset, it starts there: forwards it skips messages, backwards it handles them again.',
 }

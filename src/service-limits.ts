@@ -13,6 +13,7 @@ export function limitsOf(service: Service): readonly string[] {
     ...(options.start === 'latest'
       ? ['Records that were written before the group first committed: start is latest.']
       : []),
+    ...resetLimits(service),
     'What a handler does in other systems is neither fenced nor taken back; message.id can be its idempotency key there.',
     'A message that cannot be handled stops its partition: there is no retry and no dead letter yet.',
     ...(handleMany === undefined
@@ -46,6 +47,15 @@ function idempotencyLimits({ idempotency, inputs }: Service): string[] {
     case undefined:
       return []
   }
+}
+
+function resetLimits({ needsStore, idempotency, options }: Service): string[] {
+  if (!needsStore || !options.fencing || options.outsideReset !== 'follow') return []
+  if (idempotency?.by === 'version') return []
+  const unless = idempotency?.by === 'event-id' ? ', unless they are events of the last window' : ''
+  return [
+    `Effects once for records that are read again because the group’s offset was set back${unless}: outsideReset is follow.`,
+  ]
 }
 
 function outputLimits({ needsStore, options: { publish } }: Service): string[] {

@@ -257,7 +257,7 @@ function checkHandlers(given: object, problems: Problems): void {
 /** What is right by itself and wrong with something else. */
 function checkTogether(service: Service, problems: Problems): void {
   const { state, idempotency, uses, outputs, needsStore, handleMany, options } = service
-  const { order, publish, fencing } = options
+  const { order, publish, fencing, outsideReset } = options
   if (state !== undefined && order !== 'key')
     problems.add(`order: expected 'key' since the service declares state, found '${order}'`)
   if (idempotency?.by === 'version' && order !== 'key')
@@ -282,6 +282,11 @@ function checkTogether(service: Service, problems: Problems): void {
     problems.add(
       'schedule: expected uses, such as { db: postgresTransaction }, as it runs in a transaction of the store; found none',
     )
+  if (outsideReset === 'ledger' && !(needsStore && fencing)) {
+    problems.add(
+      "outsideReset: expected 'stop' or 'follow' since the service has no ledger, found 'ledger'",
+    )
+  }
   if (fencing) return
   if (service.schedule !== undefined)
     problems.add(

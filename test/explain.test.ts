@@ -127,6 +127,25 @@ test('what keeps a process out that has lost its partition is named', () => {
   assert.deepEqual(fences, ['none', 'ledger', 'ledger', 'transaction', 'none'])
 })
 
+test('where work starts when somebody else has set the offset is said, and what following costs', () => {
+  const following = defineService('following', {
+    inputs: [orders],
+    state: text,
+    outsideReset: 'follow',
+    handle() {},
+  })
+  const told = [outbox, storeless, following].map((service) => explain(service))
+  assert.deepEqual(
+    told.map(({ outsideReset }) => outsideReset.choice),
+    ['stop', 'follow', 'follow'],
+  )
+  assert.match(told[1]?.outsideReset.meaning ?? '', /group’s offset, whoever has set it/)
+  assert.deepEqual(
+    told.map(({ notPromised }) => notPromised.some((text) => /was set back/.test(text))),
+    [false, false, true],
+  )
+})
+
 test('idempotency by word repeats the word, wherever it is spoken of', () => {
   const { guarantee, idempotency, notPromised } = explain(
     defineService('natural', { inputs: [orders], idempotency: 'natural', handle() {} }),

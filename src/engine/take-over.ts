@@ -25,76 +25,111 @@ export async function takeOver(
   for (;;) {
     const rows = await acquireLedger(parts, assigned)
     const found = assigned.map((one, index) => ({ assigned: one, row: rows[index] as LedgerRow }))
-    const resolved = await resolve(parts, found)
-    // Somebody acquired in between: what the ledger says is to be read again.
-    if (resolved === undefined) continue
-    const fitted = await fitToLogs(
-      parts,
-      resolved.map(({ row }) => row),
+    if (!(await areOurs(parts, found))) return []
+    const follows = whichFollow(parts, found)
+    const wanted = found.map(({ assigned: { committed }, row }, index) =>
+      follows[index] ? { ...row, next: committed, settled: [] } : row,
     )
-    const taken = resolved.map((one, index) => ({ ...one, row: fitted[index] ?? one.row }))
-    return await claim(parts, taken)
+    const moved = await moveLedger(parts, await fitToLogs(parts, wanted), follows)
+    // Somebody acquired in between: what the ledger says is to be read again.
+    if (moved === undefined) continue
+    return await claim(
+      parts,
+      found.map((one, index) => ({ ...one, row: moved[index] ?? one.row })),
+    )
   }
 }
 
-/** Settles what group and ledger say differently. Undefined when the ledger has moved meanwhile. */
-async function resolve(
+/**
+ * What was read at the assignment may be long gone when the store is asked:
+ *
+ * assigned at a foreign position → asleep → the next owner follows it and works → awake, and acquires
+ *
+ * would take the work of the next owner for something to move away from. Who is still a member may commit what is
+ * there already; behind our acquire, every later owner fences us.
+ */
+async function areOurs(parts: TakeOverParts, found: readonly TakenOver[]): Promise<boolean> {
+  const reset = found.filter((one) => standingOf(one) === 'reset')
+  return await isAccepted(
+    parts,
+    reset.map(({ assigned: { topic, partition, committed = 0, metadata } }) => {
+      return { topic, partition, offset: committed, metadata }
+    }),
+  )
+}
+
+/** Commits to the group. False when it refuses, as the partitions are somebody else's. */
+async function isAccepted(
+  { commit, logger }: Pick<TakeOverParts, 'commit' | 'logger'>,
+  positions: readonly Position[],
+): Promise<boolean> {
+  if (positions.length === 0) return true
+  try {
+    await commit(positions)
+    return true
+  } catch (error: unknown) {
+    if (!PolluxError.is(error, 'POLLUX_BROKER_REFUSED')) throw error
+    logger.warn({ error: error.message }, 'the group has given these partitions to somebody else')
+    return false
+  }
+}
+
+/** Says where group and ledger differ, and tells whose ledger is to follow the group, each in its place. */
+function whichFollow(
   { store, service, policy, logger }: TakeOverParts,
   found: readonly TakenOver[],
-): Promise<readonly TakenOver[] | undefined> {
+): readonly boolean[] {
   const by = Map.groupBy(found, standingOf)
   const { lost = [], reset = [], group = [], ledger = [] } = Object.fromEntries(by)
   if (lost.length > 0) throw ledgerMissing(lost, service, store.name)
   if (reset.length > 0 && policy === 'stop') throw outsideReset(reset, service, store.name)
-  for (const { assigned, row } of ledger) {
-    const { topic, partition, committed } = assigned
-    const { next = 0 } = row
-    const fields = { topic, partition, group: committed, ledger: next }
-    if (committed === undefined) {
-      logger.info(fields, 'the group has no position, going on where the ledger says')
-    } else if (committed > next) {
-      logger.warn(fields, 'the ledger is behind the group: what lies between is handled again')
-    }
+  for (const one of ledger) {
+    const { group: offset, ledger: next = 0 } = positionsOf(one)
+    if (offset === undefined)
+      logger.info(positionsOf(one), 'the group has no position, going on where the ledger says')
+    else if (offset > next)
+      logger.warn(positionsOf(one), 'the ledger is behind the group: what lies between comes again')
   }
-  for (const { assigned } of group) {
-    if (committerOf(assigned) !== 'outside') continue
-    const { topic, partition, committed } = assigned
-    logger.info({ topic, partition, group: committed }, 'going on where somebody else has stopped')
+  for (const one of group) {
+    if (committerOf(one.assigned) === 'outside')
+      logger.info(positionsOf(one), 'going on where somebody else has stopped')
   }
-  for (const { assigned, row } of reset) {
-    const { topic, partition, committed } = assigned
-    const fields = { topic, partition, group: committed, ledger: row.next, outsideReset: policy }
+  for (const one of reset) {
+    const fields = { ...positionsOf(one), outsideReset: policy }
     logger.warn(fields, 'the group’s position was set by something else than this service')
   }
-  if (reset.length === 0 || policy !== 'follow') return found
-  return await follow({ store, service }, found)
+  return found.map((one) => policy === 'follow' && reset.includes(one))
+}
+
+/** As log lines have it. */
+function positionsOf({ assigned: { topic, partition, committed }, row: { next } }: TakenOver): {
+  readonly topic: string
+  readonly partition: number
+  readonly group: number | undefined
+  readonly ledger: number | undefined
+} {
+  return { topic, partition, group: committed, ledger: next }
 }
 
 /**
- * Moves the ledger to where the group was set, in a unit of its own: forwards, what lies between counts as settled;
- * backwards, what lies behind counts as never handled.
+ * Moves the ledger to where those rows are by now that follow, in a unit of its own: forwards, what lies between counts
+ * as settled; backwards, what lies behind counts as never handled. Undefined when another owner has them.
  */
-async function follow(
+async function moveLedger(
   { store, service }: Pick<TakeOverParts, 'store' | 'service'>,
-  found: readonly TakenOver[],
-): Promise<readonly TakenOver[] | undefined> {
-  const moved = found.map((one): TakenOver => {
-    const { assigned, row } = one
-    return standingOf(one) === 'reset' ? { assigned, row: movedTo(assigned, row) } : one
-  })
-  const ledger = moved
-    .filter((one, index) => one !== found[index])
-    .map(({ row: { topic, partition, epoch, unit, next = 0 } }) => {
-      const place = { topic, partition, epoch, unit: unit - 1 }
+  rows: readonly LedgerRow[],
+  follows: readonly boolean[],
+): Promise<readonly LedgerRow[] | undefined> {
+  const ledger = rows
+    .filter((_, index) => follows[index])
+    .map(({ topic, partition, epoch, unit, next = 0 }) => {
+      const place = { topic, partition, epoch, unit }
       return { ...place, next, settled: [], outputs: [], acknowledged: undefined }
     })
+  if (ledger.length === 0) return rows
   const { outcome } = await store.commit({ service, marks: [], states: [], ledger })
-  return outcome === 'committed' ? moved : undefined
-}
-
-/** The row as it is after the unit. */
-function movedTo({ committed }: AssignedPartition, row: LedgerRow): LedgerRow {
-  return { ...row, unit: row.unit + 1, next: committed, settled: [] }
+  if (outcome !== 'committed') return undefined
+  return rows.map((row, index) => (follows[index] ? { ...row, unit: row.unit + 1 } : row))
 }
 
 /**
@@ -105,7 +140,7 @@ function movedTo({ committed }: AssignedPartition, row: LedgerRow): LedgerRow {
  * and the next owner would take it for a reset, and with `follow` do the unit's work again.
  */
 async function claim(
-  { commit, logger }: TakeOverParts,
+  parts: TakeOverParts,
   taken: readonly TakenOver[],
 ): Promise<readonly TakenOver[]> {
   const foreign = new Map(
@@ -113,14 +148,7 @@ async function claim(
       .filter(({ assigned }) => committerOf(assigned) === 'outside')
       .map((one) => [one, ownPosition(one)]),
   )
-  if (foreign.size === 0) return taken
-  try {
-    await commit([...foreign.values()])
-  } catch (error: unknown) {
-    if (!PolluxError.is(error, 'POLLUX_BROKER_REFUSED')) throw error
-    logger.warn({ error: error.message }, 'the group has given these partitions to somebody else')
-    return []
-  }
+  if (!(await isAccepted(parts, [...foreign.values()]))) return []
   return taken.map((one) => {
     const position = foreign.get(one)
     if (position === undefined) return one

@@ -16,7 +16,7 @@ type Uses = { readonly db: Capability<GateDatabase> }
 
 // Beside the plain options.
 const definitionNames = ['facts', 'outputs', 'table', 'db', 'key', 'open', 'late', 'expire']
-const serviceNames = ['batch', 'start', 'idempotency']
+const serviceNames = ['batch', 'start', 'outsideReset', 'idempotency']
 
 /**
  * A service that waits until several facts about a key have come, in whatever order and from one topic or several, and
@@ -46,10 +46,11 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     key as ((message: Message) => unknown) | undefined,
     forget,
   )
-  const { batch, start, idempotency } = given
+  const { batch, start, outsideReset, idempotency } = given
   return defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(name, {
     ...(batch === undefined ? {} : { batch }),
     ...(start === undefined ? {} : { start }),
+    ...(outsideReset === undefined ? {} : { outsideReset }),
     ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
     ...(outputs === undefined ? {} : { outputs }),
     inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],

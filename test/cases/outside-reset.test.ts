@@ -206,6 +206,13 @@ test('R4: a group from before Pollux, or from before the store, goes on where it
   assert.deepEqual(storeless.handled, ['a', 'b', 'c'])
 })
 
+test("R4: outsideReset 'ledger' is refused where there is no ledger", () => {
+  assert.throws(
+    () => defineService('s', { inputs: [input], outsideReset: 'ledger', handle() {} }),
+    /outsideReset: expected 'stop' or 'follow' since the service has no ledger/,
+  )
+})
+
 test('R4: a ledger behind a position of ours, after a fail-over, goes on from the ledger', async () => {
   const scene = new Scene()
   await scene.work(scene.service(), 'a', 'b')

@@ -16,7 +16,8 @@ export const third = defineService('third', { inputs: [input], handle() {} })
 test('pollux explain says what is promised, row by row, and sets nothing up', async () => {
   const text = await place.output(['explain', 'services.ts'])
   assert.match(text, /^copying\n {2}Each record has its effect in the store once\./)
-  for (const label of ['inputs', 'outputs', 'order', 'idempotency', 'state', 'publish', 'fence'])
+  const labels = ['inputs', 'outputs', 'order', 'idempotency', 'state', 'publish', 'fence']
+  for (const label of [...labels, 'outside reset'])
     assert.match(text, new RegExp(`^  ${label} +\\S`, 'm'))
   for (const row of [
     /^ {2}polled +yes /m,

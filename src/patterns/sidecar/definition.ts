@@ -47,7 +47,7 @@ export interface Group<M> {
 }
 
 interface CommonDefinition<I extends AnyTopic>
-  extends Omit<ServiceOptions, 'publish' | 'order' | 'fencing'> {
+  extends Omit<ServiceOptions, 'publish' | 'order' | 'fencing' | 'outsideReset'> {
   /** One topic, or several that feed the same rows. */
   readonly input: I | readonly I[]
 }
