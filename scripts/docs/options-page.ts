@@ -14,6 +14,7 @@ import { sidecarOptions } from '../../src/patterns/sidecar/options.ts'
 import { postgresOptions } from '../../src/postgres/options.ts'
 import { postgresTableOptions } from '../../src/postgres/table/postgres-table.ts'
 import { rateOptions } from '../../src/rate.ts'
+import { redisCacheOptions } from '../../src/redis/redis-cache.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
@@ -99,6 +100,12 @@ const sections: readonly Section[] = [
       'In `mysqlTable({ … })` of `pollux/mysql`, beside `connectionString`, `table` and `versions`. ' +
       '[Sidecar](patterns/sidecar.md#mysql-and-mariadb) describes those.',
     table: mysqlOptions,
+  },
+  {
+    title: 'Sidecar: Redis',
+    intro:
+      'In `redisCache({ … })` of `pollux/redis`, beside `url` and `prefix`. [Sidecar](patterns/sidecar.md#redis) describes those.',
+    table: redisCacheOptions,
   },
   {
     title: 'Embedded broker',

@@ -11,6 +11,8 @@ export type Weather = 'pass' | 'refuse' | 'reset' | 'stall' | 'deaf'
 /** Stands between a service and the server, and makes trouble on the way. */
 export class DatabaseProxy {
   readonly #server: Server
+  /** The server behind it; PostgreSQL unless another is given. */
+  readonly #behind: Pick<typeof database, 'host' | 'port'>
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   /** The names of prepared statements that commit. */
   readonly #commits = new Set<string>()
@@ -22,7 +24,8 @@ export class DatabaseProxy {
   /** Commits that were done and whose answer was lost. */
   lost = 0
 
-  constructor() {
+  constructor(behind: Pick<typeof database, 'host' | 'port'> = database) {
+    this.#behind = behind
     this.#server = createServer((socket) => this.#take(socket))
   }
 
@@ -72,7 +75,7 @@ export class DatabaseProxy {
       client.resetAndDestroy()
       return
     }
-    const upstream = connect(database.port, database.host)
+    const upstream = connect(this.#behind.port, this.#behind.host)
     upstream.on('error', () => {})
     const pair = [client, upstream] as const
     this.#pairs.add(pair)
