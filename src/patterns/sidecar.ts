@@ -21,19 +21,21 @@ export function sidecar<
 >(name: string, definition: SidecarDefinition<I> | SidecarByHand<I, U>): Service {
   checkObject('sidecar()', definition, '{ input, target, key, columns } or { input, apply, uses }')
   const problems = new Problems()
-  return 'apply' in definition
+  return definition.apply !== undefined
     ? byHand(name, definition, problems)
     : declared(name, definition, problems)
 }
 
 function byHand<I extends AnyTopic, U extends Uses>(
   name: string,
-  { input, apply, ...rest }: SidecarByHand<I, U>,
+  { input, apply, target, batch, ...rest }: SidecarByHand<I, U>,
   problems: Problems,
 ): Service {
   if (typeof apply !== 'function')
     problems.add(`apply: expected a function of the message, found ${shown(apply)}`)
-  if ('target' in rest) problems.add('target: expected nothing beside apply, which writes itself')
+  for (const [option, given] of Object.entries({ target, batch }))
+    if (given !== undefined)
+      problems.add(`${option}: expected none beside apply, which writes one message at a time`)
   problems.throwIfAny(`Sidecar ${shown(name)} is wrong`)
   return defineService<readonly I[], readonly [], never, never, U>(name, {
     ...rest,

@@ -65,6 +65,7 @@ export interface SidecarDefinition<I extends AnyTopic> extends CommonDefinition<
   readonly groups?: readonly Group<MessageOf<I>>[]
   readonly tombstones?: 'delete' | 'ignore' | 'refuse'
   readonly badText?: BadText
+  readonly apply?: undefined
 }
 
 /** What `sidecar` takes to write by hand. */
@@ -77,4 +78,6 @@ export interface SidecarByHand<I extends AnyTopic, U extends Uses>
   ) => void | Promise<void>
   readonly uses?: U
   readonly idempotency?: Idempotency<MessageOf<I>>
+  readonly batch?: undefined
+  readonly target?: undefined
 }
