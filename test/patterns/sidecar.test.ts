@@ -138,8 +138,8 @@ test('case 12: while the target is away a partition can be given to another memb
   const broker = embeddedBroker({ memory, clock })
   await broker.connect()
   await broker.admin.createTopics([{ name: 'items', partitions: 2 }])
-  const log = Array.from({ length: 64 }, (_, index) => [item(`a${index}`, 0), item(`b${index}`, 1)])
-  await sendTo(broker, ...log.flat())
+  const log = Array.from({ length: 128 }, (_, index) => item(`k${index}`, index < 40 ? 0 : 1))
+  await sendTo(broker, ...log)
   const start = () => testRuntime(feed, { clock, broker: embeddedBroker({ memory, clock }) })
   target.isAway = true
   await using first = await start()
@@ -165,5 +165,8 @@ test('case 12: while the target is away a partition can be given to another memb
   await first.settled()
   await second.settled()
   // No message was looked for that might be at fault.
-  assert.deepEqual([...new Set(target.sizes)].sort(), [128, 64])
+  assert.ok(
+    target.sizes.every((size) => [128, 40, 88].includes(size)),
+    String(target.sizes),
+  )
 })
