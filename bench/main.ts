@@ -1,12 +1,13 @@
 /**
  * Compares Pollux with what a team would write otherwise; README.md says what each benchmark does.
  *
- *   npm run bench -- [consume] [relay] [store] [latency] [pglite] [--rounds 5]        N=200000 messages
+ *   npm run bench -- [consume] [relay] [store] [sidecar] [latency] [pglite] [--rounds 5]        N=200000 messages
  */
 import { parseArgs } from 'node:util'
 import { compareLatencies } from './latency/latency.ts'
 import { compareLoops } from './loops/loops.ts'
 import { comparePglite } from './pglite/pglite.ts'
+import { compareSidecars } from './sidecar/sidecar.ts'
 import { compareStores } from './store/store.ts'
 import { obeySignals } from './turns.ts'
 
@@ -14,6 +15,7 @@ const benchmarks: Readonly<Record<string, (rounds: number | undefined) => Promis
   consume: (rounds = 5) => compareLoops('consume', messages(200_000), rounds),
   relay: (rounds = 5) => compareLoops('relay', messages(200_000), rounds),
   store: (rounds = 5) => compareStores(messages(200_000), rounds),
+  sidecar: (rounds = 5) => compareSidecars(messages(200_000), rounds),
   latency: (rounds = 1) => compareLatencies(Number(values.seconds), rounds),
   pglite: (rounds = 3) => comparePglite(messages(50_000), rounds),
 }
