@@ -18,7 +18,7 @@ export type Fault =
   | 'ignores marks'
   /** No key seems to have a version. */
   | 'ignores versions'
-  /** The ledger's position seems not to be there. */
+  /** The ledger's position seems to be one of a while ago, as the group's is after a crash. */
   | 'ignores positions'
 
 export function faultyBroker(broker: Broker, fault: Fault | undefined): Broker {
@@ -75,7 +75,9 @@ export function faultyStore(
       return storeOver(store, {
         async acquire(...given) {
           const rows = await store.acquire(...given)
-          return rows.map((row) => ({ ...row, next: undefined, settled: [] }))
+          return rows.map(({ next, ...row }) => {
+            return { ...row, next: next && Math.max(0, next - 3), settled: [] }
+          })
         },
       })
     case 'ignores marks':
