@@ -39,7 +39,12 @@ export const parts: readonly Part[] = [
     needs: [],
     minutes: 10,
   },
-  { name: 'examples', files: ['examples/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
+  {
+    name: 'examples',
+    files: ['examples/**/!(kafka-*|mysql-*|redis-*).test.ts'],
+    needs: [],
+    minutes: 10,
+  },
   { name: 'package', files: ['package/*.test.ts'], needs: ['build', 'registry'], minutes: 10 },
   {
     name: 'contract: postgres',
@@ -63,6 +68,12 @@ export const parts: readonly Part[] = [
     files: ['{cases,cli,patterns}/**/postgres-*.test.ts'],
     needs: ['postgres'],
     minutes: 10,
+  },
+  { name: 'on mysql', files: ['examples/**/mysql-*.test.ts'], needs: ['mysql'] },
+  {
+    name: 'on redis and postgres',
+    files: ['examples/**/redis-postgres-*.test.ts'],
+    needs: ['redis', 'postgres'],
   },
   {
     name: 'on kafka and postgres',
