@@ -71,6 +71,11 @@ export const parts: readonly Part[] = [
   },
   { name: 'on mysql', files: ['examples/**/mysql-*.test.ts'], needs: ['mysql'] },
   {
+    name: 'on redis and postgres',
+    files: ['examples/**/redis-postgres-*.test.ts'],
+    needs: ['redis', 'postgres'],
+  },
+  {
     name: 'on kafka and postgres',
     files: ['{cases,cli,examples}/**/kafka-postgres-*.test.ts'],
     needs: ['kafka', 'postgres'],
