@@ -10,6 +10,7 @@ import {
   requests,
 } from '../../examples/nearest-cafe/services.ts'
 import { CrashProcess, testRuntime } from '../../src/testing/index.ts'
+import { realClock } from '../patterns/delegate/scene.ts'
 import { freshName } from '../postgres/server.ts'
 
 const name = freshName()
@@ -65,20 +66,15 @@ test('both indexes find the cafés that a look at every one of them finds', asyn
     findCafes('redis', redis),
     findCafes('postgres', table),
   ]
-  await using runtime = await testRuntime(services)
-  const timer = setInterval(() => void runtime.clock.advance(20), 5)
-  try {
-    await runtime.send(
-      ...moved.map(({ id }) => cafes.message({ key: id, value: { latitude: 0, longitude: 0 } })),
-      ...places.map(({ id, ...value }) => cafes.message({ key: id, value })),
-      ...[...closed].map((key) => cafes.message({ key, value: null })),
-    )
-    await runtime.settled()
-    await runtime.send(...[...people].map(([key, value]) => requests.message({ key, value })))
-    await runtime.settled()
-  } finally {
-    clearInterval(timer)
-  }
+  await using runtime = await testRuntime(services, { clock: realClock })
+  await runtime.send(
+    ...moved.map(({ id }) => cafes.message({ key: id, value: { latitude: 0, longitude: 0 } })),
+    ...places.map(({ id, ...value }) => cafes.message({ key: id, value })),
+    ...[...closed].map((key) => cafes.message({ key, value: null })),
+  )
+  await runtime.settled()
+  await runtime.send(...[...people].map(([key, value]) => requests.message({ key, value })))
+  await runtime.settled()
   const found = await runtime.messages(answers)
   assert.equal(found.length, 2 * people.size)
   let count = 0
