@@ -1,6 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { marketPrices } from '../../examples/bookshop/almanac.ts'
 import { root } from '../../scripts/command.ts'
+import type { Broker } from '../../src/ports/broker.ts'
 import { eventually, within } from '../../src/testing/eventually.ts'
+import { sendTo } from '../../src/testing/logs.ts'
 
 /** How a run of the demo ended. */
 export interface Ended {
@@ -11,7 +16,7 @@ export interface Ended {
 }
 
 /** A step that the demo shows the progress of. */
-export type Step = 'Writing prices' | 'Handling prices'
+export type Step = 'Writing events' | 'Handling events'
 
 /** A run of `scripts/demo.ts`. */
 export class DemoProcess {
@@ -37,7 +42,7 @@ export class DemoProcess {
     return this.#output
   }
 
-  /** Waits until the demo says that so many prices are written or handled, or more. */
+  /** Waits until the demo says that so many events are written or handled, or more. */
   async reaches(step: Step, count: number): Promise<void> {
     await eventually(
       `${step}: ${count}; so far: ${this.#output}`,
@@ -74,6 +79,19 @@ export async function killDemo(args: readonly string[], step: Step, count: numbe
     demo.child.kill('SIGKILL')
   }
   return demo.ended()
+}
+
+/** What makes a demo fail that does not start over: a price that is none of its own, and a store that cannot be read. */
+export async function leaveRemains(folder: string, broker: Broker): Promise<void> {
+  await mkdir(join(folder, 'store/pglite'), { recursive: true })
+  try {
+    await broker.connect()
+    await broker.admin.createTopics([{ name: marketPrices.name, partitions: 1 }])
+    const value = { date: '1999-01-01', price: 1 }
+    await sendTo(broker, marketPrices.message({ key: 'IBM', value }))
+  } finally {
+    await broker.close()
+  }
 }
 
 /** A whole number from `least` to `most`. */

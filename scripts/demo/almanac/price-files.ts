@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { root } from '../command.ts'
-import { Failure } from '../kafka/failure.ts'
+import { root } from '../../command.ts'
+import { Failure } from '../../kafka/failure.ts'
 
 /** One price of the files. */
 export interface PriceRow {

@@ -4,17 +4,17 @@ import {
   alerts,
   bigMoves,
   highs,
+  marketPrices,
   moves,
   priceMoves,
-  prices,
-} from '../../examples/stocks/services.ts'
-import { expectedResults } from '../../scripts/demo/expected-results.ts'
-import { readPriceFiles, symbolsOf } from '../../scripts/demo/price-files.ts'
+} from '../../examples/bookshop/almanac.ts'
+import { expectedResults } from '../../scripts/demo/almanac/expected-results.ts'
+import { readPriceFiles, symbolsOf } from '../../scripts/demo/almanac/price-files.ts'
 import type { OutputMessage } from '../../src/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
 
 const price = (symbol: string, date: string, amount: number): OutputMessage =>
-  prices.message({ key: symbol, value: { date, price: amount } })
+  marketPrices.message({ key: symbol, value: { date, price: amount } })
 
 const valuesOf = (messages: readonly { readonly key: string; readonly value: unknown }[]) =>
   messages.map(({ key, value }) => [key, value])
@@ -94,6 +94,6 @@ test('the straight computation that --check compares with knows the files', () =
   assert.equal(summaries.get('MSFT')?.count, 123)
   assert.deepEqual(
     outputs.map(({ name }) => name),
-    ['stocks.moves', 'stocks.highs', 'stocks.alerts'],
+    ['almanac.moves', 'almanac.highs', 'almanac.alerts'],
   )
 })

@@ -39,9 +39,9 @@ export function expectedResults(rows: readonly PriceRow[]): Results {
   return {
     summaries,
     outputs: [
-      output('stocks.moves', moves),
-      output('stocks.highs', highs),
-      output('stocks.alerts', alerts),
+      output('almanac.moves', moves),
+      output('almanac.highs', highs),
+      output('almanac.alerts', alerts),
     ],
   }
 }

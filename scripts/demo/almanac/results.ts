@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { alerts, highs, moves, priceMoves, Summary } from '../../examples/stocks/services.ts'
-import { json } from '../../src/codecs/json.ts'
-import type { Message } from '../../src/message.ts'
-import type { Broker } from '../../src/ports/broker.ts'
-import type { Store } from '../../src/ports/store.ts'
-import type { AnyTopic } from '../../src/topic.ts'
-import { readTopic } from './read-topic.ts'
+import { alerts, highs, moves, priceMoves, Summary } from '../../../examples/bookshop/almanac.ts'
+import type { Message } from '../../../src/message.ts'
+import type { Broker } from '../../../src/ports/broker.ts'
+import type { Store } from '../../../src/ports/store.ts'
+import { messagesOf } from '../../../src/testing/logs.ts'
+import type { AnyTopic } from '../../../src/topic.ts'
+import { readStates } from '../read-states.ts'
 
 /** What the services keep of a symbol. */
 export type SymbolSummary = z.infer<typeof Summary>
@@ -26,18 +26,11 @@ export interface Results {
 }
 
 /** The state that the service keeps of these symbols, where it has any. */
-export async function readSummaries(
+export function readSummaries(
   store: Store,
   symbols: readonly string[],
 ): Promise<ReadonlyMap<string, SymbolSummary>> {
-  const keys = symbols.map((symbol) => Buffer.from(symbol))
-  const { states } = await store.load(priceMoves.name, keys, [])
-  const codec = json(Summary)
-  const summaries = new Map<string, SymbolSummary>()
-  for (const [index, { value }] of states.entries()) {
-    if (value !== null) summaries.set(symbols[index] ?? '', await codec.decode(value))
-  }
-  return summaries
+  return readStates(store, priceMoves, Summary, symbols)
 }
 
 /** How many prices are in that state. */
@@ -54,7 +47,7 @@ export async function readResults(
   const outputs: Output[] = []
   for (const topic of topics) {
     outputs.push(
-      toOutput(topic.name, (await readTopic(broker, topic)) as readonly Message<string>[]),
+      toOutput(topic.name, (await messagesOf(broker, topic)) as readonly Message<string>[]),
     )
   }
   return { summaries: await readSummaries(store, symbols), outputs }

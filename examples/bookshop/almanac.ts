@@ -1,21 +1,18 @@
 import { z } from 'zod'
-// In a project of your own this line reads: … from 'pollux'
 import { defineService, json, type OutputMessage, text, topic } from '../../src/index.ts'
+import { keepAll as create } from './topics.ts'
 
-// What travels. The key of every message is the symbol, so the prices of a symbol stay in order.
+// The figures of the shop's Almanac of Prices. The key of every message is the symbol of a share, so its prices stay in order.
 
 export const Price = z.object({ date: z.iso.date(), price: z.number().positive() })
 export const Move = z.object({ from: Price, to: Price, percent: z.number() })
 export const High = z.object({ date: z.iso.date(), price: z.number(), before: z.number() })
 export const Alert = z.object({ date: z.iso.date(), percent: z.number(), text: z.string() })
 
-// A topic of Kafka forgets after a week unless told otherwise.
-const create = { partitions: 4, config: { 'retention.ms': '-1' } }
-
-export const prices = topic('stocks.prices', { key: text, value: json(Price), create })
-export const moves = topic('stocks.moves', { key: text, value: json(Move), create })
-export const highs = topic('stocks.highs', { key: text, value: json(High), create })
-export const alerts = topic('stocks.alerts', { key: text, value: json(Alert), create })
+export const marketPrices = topic('almanac.prices', { key: text, value: json(Price), create })
+export const moves = topic('almanac.moves', { key: text, value: json(Move), create })
+export const highs = topic('almanac.highs', { key: text, value: json(High), create })
+export const alerts = topic('almanac.alerts', { key: text, value: json(Alert), create })
 
 // What is remembered of a symbol.
 
@@ -31,7 +28,7 @@ export const Summary = z.object({
 
 /** Tells how each price differs from the one before, and when it is the highest so far. */
 export const priceMoves = defineService('price-moves', {
-  inputs: [prices],
+  inputs: [marketPrices],
   outputs: [moves, highs],
   state: json(Summary),
   async handle({ key: symbol, value: price }, { state }) {

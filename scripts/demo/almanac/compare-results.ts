@@ -1,3 +1,4 @@
+import { difference } from '../difference.ts'
 import type { Output, Results } from './results.ts'
 
 /** Differences shown of one symbol in one topic. */
@@ -33,19 +34,4 @@ function compareOutput(
   const rest =
     lines.length > shownAtMost ? [`${title}: ${lines.length - shownAtMost} more differ`] : []
   return [...counts, ...lines.slice(0, shownAtMost), ...rest]
-}
-
-function difference(what: string, expected: unknown, found: unknown): string | undefined {
-  const [wanted, got] = [textOf(expected), textOf(found)]
-  return wanted === got ? undefined : `${what}:\n    expected ${wanted}\n    found    ${got}`
-}
-
-/** JSON with sorted names. */
-function textOf(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  )
 }
