@@ -15,9 +15,13 @@ import { Failure } from '../kafka/failure.ts'
 
 const shopProgram = 'examples/bookshop/legacy-shop.ts'
 
-/** All topics of the demo. */
+/** All topics of the demo. A router knows its topics as bytes, and so as others than their readers do. */
 export const demoTopics: readonly AnyTopic[] = [
-  ...new Set(Object.values(bookshop).flatMap(({ inputs, outputs }) => [...inputs, ...outputs])),
+  ...new Map(
+    Object.values(bookshop)
+      .flatMap(({ inputs, outputs }) => [...inputs, ...outputs])
+      .map((topic) => [topic.name, topic]),
+  ).values(),
 ]
 
 export interface PlaceOptions {

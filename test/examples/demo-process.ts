@@ -1,11 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { marketPrices } from '../../examples/bookshop/almanac.ts'
 import { root } from '../../scripts/command.ts'
-import type { Broker } from '../../src/ports/broker.ts'
 import { eventually, within } from '../../src/testing/eventually.ts'
-import { sendTo } from '../../src/testing/logs.ts'
 
 /** How a run of the demo ended. */
 export interface Ended {
@@ -40,6 +37,12 @@ export class DemoProcess {
 
   get output(): string {
     return this.#output
+  }
+
+  /** Waits until the demo has written this. */
+  async says(text: string): Promise<void> {
+    const isSaid = () => this.#output.includes(text)
+    await eventually(`'${text}'; so far: ${this.#output}`, isSaid, { deadline: 90_000, every: 1 })
   }
 
   /** Waits until the demo says that so many events are written or handled, or more. */
@@ -81,17 +84,11 @@ export async function killDemo(args: readonly string[], step: Step, count: numbe
   return demo.ended()
 }
 
-/** What makes a demo fail that does not start over: a price that is none of its own, and a store that cannot be read. */
-export async function leaveRemains(folder: string, broker: Broker): Promise<void> {
+/** Leaves databases in the demo's folder that cannot be used. */
+export async function leaveRemains(folder: string): Promise<void> {
   await mkdir(join(folder, 'store/pglite'), { recursive: true })
-  try {
-    await broker.connect()
-    await broker.admin.createTopics([{ name: marketPrices.name, partitions: 1 }])
-    const value = { date: '1999-01-01', price: 1 }
-    await sendTo(broker, marketPrices.message({ key: 'IBM', value }))
-  } finally {
-    await broker.close()
-  }
+  await mkdir(join(folder, 'shop'))
+  await writeFile(join(folder, 'shop/complete'), '')
 }
 
 /** A whole number from `least` to `most`. */

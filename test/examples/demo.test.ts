@@ -8,6 +8,7 @@ import { marketPrices } from '../../examples/bookshop/almanac.ts'
 import { orders } from '../../examples/bookshop/topics.ts'
 import { root } from '../../scripts/command.ts'
 import { embeddedBroker } from '../../src/embedded/index.ts'
+import type { OutputMessage } from '../../src/index.ts'
 import { sendTo } from '../../src/testing/index.ts'
 import { DemoProcess, killDemo, leaveRemains, randomBetween, runDemo } from './demo-process.ts'
 
@@ -18,10 +19,22 @@ let args: readonly string[]
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'pollux-demo-'))
   args = ['--folder', folder]
-  await leaveRemains(folder, embeddedBroker({ folder }))
+  await leaveRemains(folder)
+  await send(marketPrices.message({ key: 'IBM', value: { date: '1999-01-01', price: 1 } }))
 })
 
 after(() => rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }))
+
+/** Writes to the demo's broker what is none of the demo's own. */
+async function send(...messages: readonly OutputMessage[]): Promise<void> {
+  const broker = embeddedBroker({ folder })
+  await broker.connect()
+  await broker.admin.createTopics(
+    [marketPrices, orders].map(({ name }) => ({ name, partitions: 4 })),
+  )
+  await sendTo(broker, ...messages)
+  await broker.close()
+}
 
 test('a demo that starts over, is killed while it writes and while it handles, and is stopped by Ctrl-C comes to what follows from the events', async () => {
   const steps = [
@@ -85,13 +98,10 @@ function checkCommands(output: string): void {
 }
 
 test('what was sent by somebody else and changes the result is told, and only with --check a failure', async () => {
-  const broker = embeddedBroker({ folder })
-  await sendTo(
-    broker,
+  await send(
     marketPrices.message({ key: 'IBM', value: { date: '2030-01-01', price: 9_999 } }),
     orders.message({ key: '9781000000016', value: { customer: 'ann', copies: 1, cents: 1 } }),
   )
-  await broker.close()
   const { code, output } = await runDemo(...args, '--check')
   assert.equal(code, 1, output)
   assert.match(output, /^ {2}✗ {5}1 things? /m)
