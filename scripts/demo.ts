@@ -23,7 +23,7 @@ import { gateScene } from './demo/scenes/gate.ts'
 import { ordersScene } from './demo/scenes/orders.ts'
 import { reviewsScene } from './demo/scenes/reviews.ts'
 import { sidecarScene } from './demo/scenes/sidecar.ts'
-import { showCommands, showScene, showWork } from './demo/show.ts'
+import { sayWrong, showCommands, showScene, showWork } from './demo/show.ts'
 import { Failure } from './kafka/failure.ts'
 
 const help = `npm run demo [-- <options>]
@@ -89,6 +89,7 @@ async function runAt(
   model: ModelProcess,
 ): Promise<number> {
   const { broker, store, shop } = place
+  console.log(`The bookshop runs on ${broker.name} and ${store.name}.`)
   const symbols = symbolsOf(rows)
   const before = countPrices(await readSummaries(store, symbols))
   const scenes = [
@@ -152,9 +153,7 @@ function check(problems: readonly string[]): number {
     console.log('Checked: all of it is exactly what follows from the events.')
     return 0
   }
-  console.log(
-    `Wrong in ${problems.length} places:\n${problems.map((line) => `  ${line}\n`).join('')}`,
-  )
+  console.log(`${sayWrong(problems)}:\n${problems.map((line) => `  ${line}\n`).join('')}`)
   return 1
 }
 

@@ -1,24 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../command.ts'
+
 /** A book that the demo speaks of. */
 export interface Book {
   readonly number: string
   readonly title: string
+  readonly shelf: string
 }
 
-/** Those that `examples/bookshop/legacy-shop.sql` has. */
-export const books: readonly Book[] = [
-  ['9781000000016', 'Emma'],
-  ['9781000000023', 'Dracula'],
-  ['9781000000030', 'Middlemarch'],
-  ['9781000000047', 'Walden'],
-  ['9781000000054', 'Ivanhoe'],
-  ['9781000000061', 'Kim'],
-  ['9781000000078', 'Villette'],
-  ['9781000000085', 'Utopia'],
-  ['9781000000092', 'Candide'],
-  ['9781000000108', 'Persuasion'],
-  ['9781000000115', 'Frankenstein'],
-  ['9781000000122', 'An Almanac of Prices'],
-].map(([number = '', title = '']) => ({ number, title }))
+const shop = readFileSync(join(root, 'examples/bookshop/legacy-shop.sql'), 'utf8')
+
+/** Those that the legacy shop sells. */
+export const books: readonly Book[] = [...shop.matchAll(/\('(\d+)', '(.+)', '(.+)'\)/g)].map(
+  ([, number = '', title = '', shelf = '']) => ({ number, title, shelf }),
+)
 
 /** A number from 0 to below `below` that follows from `seed`: chance that is the same in each run. */
 export function chance(seed: number, below: number): number {

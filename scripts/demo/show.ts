@@ -7,10 +7,7 @@ export function showScene(
   { title }: Scene,
   { sent, came, table, proof, problems }: Outcome,
 ): string {
-  const [mark, end] =
-    problems.length === 0
-      ? ['✓', proof]
-      : ['✗', `${problems.length} things are not as they should be.`]
+  const [mark, end] = problems.length === 0 ? ['✓', proof] : ['✗', `${sayWrong(problems)}.`]
   const lines = table?.trimEnd().split('\n') ?? []
   return [
     title,
@@ -20,6 +17,11 @@ export function showScene(
     `  ${mark}     ${end}`,
     '',
   ].join('\n')
+}
+
+/** In how many places something is wrong. */
+export function sayWrong({ length }: readonly string[]): string {
+  return `Wrong in ${length} ${length === 1 ? 'place' : 'places'}`
 }
 
 /** What this run has done, and what was done before. */

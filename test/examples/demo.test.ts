@@ -104,7 +104,7 @@ test('what was sent by somebody else and changes the result is told, and only wi
   )
   const { code, output } = await runDemo(...args, '--check')
   assert.equal(code, 1, output)
-  assert.match(output, /^ {2}✗ {5}1 things? /m)
+  assert.match(output, /^ {2}✗ {5}Wrong in 1 place\.$/m)
   assert.match(output, /^ {2}sales of 9781000000016:\n {4}expected .*\n {4}found /m)
   assert.match(output, /^ {2}state of IBM:\n {4}expected .*"count":123.*\n {4}found .*"count":124/m)
   assert.match(output, /^ {2}almanac\.moves of IBM: expected 122, found 123$/m)

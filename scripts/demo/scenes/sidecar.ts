@@ -24,6 +24,7 @@ interface Row {
   readonly descr: string
   readonly unit_price: string | null
   readonly curr: string
+  readonly last_upd: Date | null
   readonly shelf: string
 }
 
@@ -34,13 +35,12 @@ export const sidecarScene: Scene = {
   async look({ shop }) {
     const rows = (await shop.query('select * from legacy.item_master order by item_no'))
       .rows as unknown as readonly Row[]
-    const found = new Map(
-      rows.map(({ item_no, descr, unit_price }) => [item_no, { descr, unit_price }]),
-    )
-    const expected = priced.map(({ number, title }, index): [string, unknown] => [
-      number,
-      { descr: title, unit_price: amountOf(index, index % 3 === 1 ? 3 : 2) },
-    ])
+    const found = new Map(rows.map(({ last_upd: _, ...row }) => [row.item_no, row]))
+    const expected = books.map(({ number, title, shelf }): [string, unknown] => {
+      const index = priced.findIndex((book) => book.number === number)
+      const unit_price = index < 0 ? null : amountOf(index, index % 3 === 1 ? 3 : 2)
+      return [number, { item_no: number, descr: title, unit_price, curr: 'EUR', shelf }]
+    })
     const late = events.length - 2 * priced.length
     return {
       sent: `${events.length} prices of ${priced.length} books, ${late} of them late: an older one after a newer one`,
@@ -54,7 +54,7 @@ export const sidecarScene: Scene = {
           { heading: 'shelf' },
         ],
         rows
-          .slice(1, 4)
+          .slice(2, 5)
           .map(({ item_no, descr, unit_price, curr, shelf }) => [
             item_no,
             descr,
@@ -64,7 +64,12 @@ export const sidecarScene: Scene = {
           ]),
       ),
       proof: 'Each price is the newest one, and nothing else in the table has changed.',
-      problems: differences('item', new Map(expected), found),
+      problems: [
+        ...differences('item', new Map(expected), found),
+        ...(rows.length === books.length
+          ? []
+          : [`items: ${rows.length}, expected ${books.length}`]),
+      ],
     }
   },
 }
