@@ -1,8 +1,9 @@
 import type { Cell, Column } from '../rows/cell.ts'
 import type { Version } from '../rows/fold.ts'
 import type { Keyed, Upsert } from '../rows/row-database.ts'
+import type { TableName } from '../rows/table-name.ts'
 import type { MysqlLive } from './live-table.ts'
-import { quoted, type TableName } from './names.ts'
+import { quoted } from './quoted.ts'
 import type { Literal } from './session.ts'
 
 /** A column that is set, and under which guard. */

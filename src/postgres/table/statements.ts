@@ -1,9 +1,10 @@
 import type { Cell } from '../../rows/cell.ts'
 import type { Version } from '../../rows/fold.ts'
 import type { Keyed, Upsert } from '../../rows/row-database.ts'
+import type { TableName } from '../../rows/table-name.ts'
 import { byteaArray, textArray } from '../../sql/arrays.ts'
 import type { PostgresColumn, PostgresLive } from './live-table.ts'
-import { quoted, type TableName } from './table-name.ts'
+import { quoted } from './quoted.ts'
 
 /** A statement with its parameters. */
 export interface Statement {
