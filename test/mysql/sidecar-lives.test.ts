@@ -38,7 +38,7 @@ test(`killed again and again, batches refused in part, all replayed from the sta
         for (const change of ['insert', 'update'])
           await run(
             `create trigger ${table}_${change} before ${change} on ${table} for each row
-              if crc32(concat(new.id, coalesce(new.a, ''), coalesce(new.b, ''), connection_id())) % 300 = 0
+              if crc32(concat(new.id, coalesce(new.a, ''), coalesce(new.b, ''), connection_id())) % 70 = 0
                 then signal sqlstate '45000' set message_text = 'hindered'; end if`,
           )
         return async () => {

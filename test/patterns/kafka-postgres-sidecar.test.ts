@@ -14,7 +14,7 @@ test(`two members killed again and again, batches refused in part, all replayed 
   await ask(`alter table ${schema}.versioned add revision int8`)
   await ask(
     `create function ${schema}.refuse() returns trigger language plpgsql as $$ begin
-      if abs(hashtext(concat(new.id, new.a, new.b, pg_backend_pid()))) % 300 = 0 then raise exception 'hindered'; end if;
+      if abs(hashtext(concat(new.id, new.a, new.b, pg_backend_pid()))) % 70 = 0 then raise exception 'hindered'; end if;
       return new;
     end $$`,
   )

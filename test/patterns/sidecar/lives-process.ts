@@ -1,10 +1,11 @@
 // A process that feeds tables until it is killed, and says when it has read and when it has committed.
 import { embeddedBroker } from '../../../src/embedded/index.ts'
-import { run, type Target } from '../../../src/index.ts'
+import type { Target } from '../../../src/index.ts'
 import { kafka } from '../../../src/kafka/index.ts'
 import { mysqlTable } from '../../../src/mysql/index.ts'
 import type { Broker } from '../../../src/ports/broker.ts'
 import { postgresTable } from '../../../src/postgres/index.ts'
+import { runToCrash } from '../../../src/testing/index.ts'
 import { watchedBroker } from '../../../src/testing/watched-broker.ts'
 import { feeders } from './lives.ts'
 
@@ -36,10 +37,12 @@ export function targetFor(settings: LifeSettings, name: string): Target {
 
 async function main(settings: LifeSettings): Promise<void> {
   const broker = watchedBroker(openBroker(settings), {
-    polled: () => console.log('polled'),
+    polled: (count) => {
+      if (count > 0) console.log('polled')
+    },
     committed: () => console.log('committed'),
   })
   const services = feeders(settings.name, (table) => targetFor(settings, table))
-  const runtime = await run(services, { broker, commitInterval: 0, bufferMessages: 50 })
+  const runtime = await runToCrash(services, { broker, commitInterval: 0, bufferMessages: 50 })
   await runtime.done
 }
