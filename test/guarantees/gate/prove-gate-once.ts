@@ -13,6 +13,7 @@ import {
 import { Database } from '../database.ts'
 import { brokers } from '../on-kafka.ts'
 import { booksOf } from './books.ts'
+import { dieAtWork } from './die-at-work.ts'
 import { FactWriter } from './facts.ts'
 import type { GateMember } from './member-process.ts'
 import { Publications } from './publications.ts'
@@ -28,7 +29,7 @@ export interface GateProof {
   readonly deaths: number
   /** What chance follows from. */
   readonly seed: number
-  /** Milliseconds that the rest may take once nobody is killed any more. */
+  /** Milliseconds that each part of the rest may take, once all have died where they were to. Default 60 000. */
   readonly deadline?: number
   /** Ends it early: it rejects with the signal's reason, with all that it has started ended. */
   readonly signal?: AbortSignal
@@ -39,7 +40,10 @@ export interface GateProof {
 export interface GateProven {
   /** How many messages were written, copies included. */
   readonly facts: number
+  /** Where they died, of those that were to. */
   readonly deaths: Deaths
+  /** How many were killed while all worked through the rest. */
+  readonly killedAtWork: number
   /** Outputs that are there more than once, under the same id. */
   readonly copies: number
 }
@@ -62,8 +66,10 @@ export async function proveGateOnce(proof: GateProof): Promise<GateProven> {
     await publications.open(broker, books.published.name)
     const writer = await FactWriter.open(broker, books, { ...proof, meals: 2 * proof.deaths })
     const deaths = await letDie(proof, writer, publications)
-    tell(`all were killed; ${publications.books} of ${count} books are out`)
+    tell(`${publications.books} of ${count} books are out, and all facts are written now`)
     await writer.finish()
+    const killedAtWork = await dieAtWork(proof, startersOf(proof), publications)
+    tell(`${killedAtWork} more killed; ${publications.books} books are out`)
     await finishInPeace(
       startersOf(proof),
       async () => signal?.aborted === true || (await areSettled(broker, [books.service])),
@@ -77,7 +83,7 @@ export async function proveGateOnce(proof: GateProof): Promise<GateProven> {
       await broker.admin.ranges(books.inputs.map(({ name: input }) => input)),
     )
     await writer.close()
-    return { facts: writer.count, deaths, copies: publications.copies }
+    return { facts: writer.count, deaths, killedAtWork, copies: publications.copies }
   } finally {
     await publications.close()
     await broker.close()
