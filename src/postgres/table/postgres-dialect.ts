@@ -42,7 +42,7 @@ export class PostgresDialect implements TableDialect<SqlSession> {
   }
 }
 
-// Unprepared: a plan made while the table was small would be kept when it is large.
-async function run(session: SqlSession, { text, params }: Statement): Promise<void> {
-  await session.query(text, params)
+async function run(session: SqlSession, { text, params, isStable }: Statement): Promise<void> {
+  // Of others, a plan made while the table was small would be kept when it is large.
+  await (isStable ? session.call(text, params) : session.query(text, params))
 }
