@@ -40,6 +40,11 @@ export interface HandlerContext {
   readonly clock: Clock
   /** Adds to a number of `runtime.counts`. Names are few and fixed: never a key, an id or a text from outside. */
   readonly count: (name: string, by?: number) => void
+  /**
+   * Says that the handler waits for something that it cannot do without, such as another system: the process is not ready
+   * until what it returns is called. `what` is one of a few fixed texts, too; it is shown in `readiness.waitingFor`.
+   */
+  readonly waiting: (what: string) => () => void
 }
 
 /** `context` of a handler whose service declares `state`. */

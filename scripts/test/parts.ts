@@ -77,7 +77,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'on kafka and postgres',
-    files: ['{cases,cli,examples}/**/kafka-postgres-*.test.ts'],
+    files: ['{cases,cli,examples,patterns,retry}/**/kafka-postgres-*.test.ts'],
     needs: ['kafka', 'postgres'],
     minutes: 10,
   },

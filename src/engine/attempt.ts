@@ -20,6 +20,8 @@ export interface AttemptParts {
   stale(): void
   /** A handler counts something of its own. */
   count(name: string, by: number): void
+  /** A handler waits, until the result is called. */
+  waiting(what: string): () => void
 }
 
 /** What an attempt comes to when its message is older than what its key has. */
@@ -167,5 +169,9 @@ class Context implements HandlerContext {
   // Not a method: handlers take it out of the context.
   get count(): HandlerContext['count'] {
     return (name, by = 1) => this.#parts.count(name, by)
+  }
+
+  get waiting(): HandlerContext['waiting'] {
+    return (what) => this.#parts.waiting(what)
   }
 }

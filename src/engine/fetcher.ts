@@ -23,6 +23,8 @@ export interface FetchBounds {
   /** Of it, each partition may have only its share, and none may run further ahead of its oldest message. */
   readonly messages: number
   readonly bytes: number
+  /** How many a batch takes: before so many wait to be started, polls go on. Default 1. */
+  readonly gathered?: number
 }
 
 /**
@@ -172,19 +174,19 @@ export class Fetcher {
   async #makeRoom(): Promise<void> {
     if (!this.#isAccepting) return
     if (this.#fill() < 1) {
-      if (this.#hasStartable()) await this.#waitFor('start', lookahead)
+      if (this.#hasStartable(this.#bounds.gathered ?? 1)) await this.#waitFor('start', lookahead)
       return
     }
     await this.#waitFor('room', patience)
     if (this.#fill() >= 1) for (const partition of this.#partitions()) this.pause(partition)
   }
 
-  /** While the store is being read for what is queued, the next poll need not wait for handlers. */
-  #hasStartable(): boolean {
-    for (const { queue } of this.#partitions()) {
-      if (queue.first !== undefined && queue.first.effects?.isLoaded !== false) return true
-    }
-    return false
+  /** Whether so many wait. While the store is being read for what is queued, the next poll need not wait for handlers. */
+  #hasStartable(wanted: number): boolean {
+    let count = 0
+    for (const { queue } of this.#partitions())
+      if (queue.first !== undefined && queue.first.effects?.isLoaded !== false) count += queue.size
+    return count >= wanted
   }
 
   async #waitFor(what: 'start' | 'room', ms: number): Promise<void> {

@@ -130,9 +130,10 @@ export class Scheduler implements SliceContents {
     given: Pick<ScheduledContext, 'now' | 'again'>,
     capability: unknown,
   ): Promise<unknown> {
-    const { service, schedule, logger: log, clock, counts } = this.#parts
+    const { service, schedule, logger: log, clock, counts, waits } = this.#parts
     const count: ScheduledContext['count'] = (name, by = 1) => countOwn(counts, name, by)
-    const context: ScheduledContext = { log, signal, stopping, clock, count, ...given }
+    const waiting: ScheduledContext['waiting'] = (what) => waits.begin(what)
+    const context: ScheduledContext = { log, signal, stopping, clock, count, waiting, ...given }
     Object.assign(context, grant(service.uses, capability))
     return await schedule.run(context as never)
   }

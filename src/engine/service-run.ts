@@ -171,6 +171,7 @@ export class ServiceRun implements Ends {
         inWork: Math.min(settings.bufferMessages, most),
         messages: settings.bufferMessages,
         bytes: settings.bufferBytes,
+        gathered: service.handleMany === undefined ? 1 : service.options.batch,
       },
       clock,
     })

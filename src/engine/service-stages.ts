@@ -215,7 +215,7 @@ export class ServiceStages {
   }
 
   get #attempts(): AttemptParts {
-    const { service, logger, clock, counts } = this.#parts
+    const { service, logger, clock, counts, waits } = this.#parts
     return {
       service,
       logger,
@@ -225,6 +225,7 @@ export class ServiceStages {
         counts.stale += 1
       },
       count: (name, by) => countOwn(counts, name, by),
+      waiting: (what) => waits.begin(what),
     }
   }
 

@@ -2,7 +2,7 @@ import type { RowShape } from '../ports/target.ts'
 import type { Column, Kind } from '../rows/cell.ts'
 import { checkLive, type FoundColumn, mismatch } from '../rows/live-check.ts'
 import { sameAs } from '../rows/same-as.ts'
-import type { TableName } from './names.ts'
+import type { TableName } from '../rows/table-name.ts'
 import type { Session } from './session.ts'
 
 /** The live table, as far as the sidecar knows it. */
@@ -39,7 +39,7 @@ export async function readLive(
   table: TableName,
   shape: RowShape,
 ): Promise<MysqlLive> {
-  const where = `table_schema = ${table.database === undefined ? 'database()' : session.literal(table.database)} and table_name = ${session.literal(table.name)}`
+  const where = `table_schema = ${table.schema === undefined ? 'database()' : session.literal(table.schema)} and table_name = ${session.literal(table.name)}`
   const [found] = await session.rows(
     `select engine as engine from information_schema.tables where ${where}`,
   )

@@ -1,18 +1,19 @@
 import type { Duration } from '../duration.ts'
-import type { PolluxError } from '../errors.ts'
 import { checkObject, duration, type OptionTable, Problems, readOptions } from '../options.ts'
 import type { RowShape, Target } from '../ports/target.ts'
-import { groupsOfColumns, needsNotes, wantsNotes } from '../rows/live-check.ts'
-import type { RowDatabase } from '../rows/row-database.ts'
-import { type ConnectedTable, TableRows } from '../rows/table-rows.ts'
+import { groupsOfColumns } from '../rows/live-check.ts'
+import { TableDatabase } from '../rows/table-database.ts'
+import { TableName } from '../rows/table-name.ts'
+import type { ConnectedTable } from '../rows/table-rows.ts'
+import { type NotesPlace, tableTarget } from '../rows/table-target.ts'
 import { checkName, keepDeleted, poolSize } from '../rows/target-options.ts'
 import { readLive } from './live-table.ts'
 import { MysqlConnection } from './mysql-connection.ts'
-import { refusal, trouble } from './mysql-errors.ts'
-import { TableName } from './names.ts'
+import { MysqlDialect } from './mysql-dialect.ts'
+import { trouble } from './mysql-errors.ts'
 import { NotedVersions } from './noted-versions.ts'
+import { quoted } from './quoted.ts'
 import { TableStatements } from './statements.ts'
-import { TableTransaction } from './table-transaction.ts'
 
 /** What `mysqlTable` takes; `docs/patterns/sidecar.md` describes it with examples. */
 export interface MysqlTableOptions {
@@ -77,28 +78,16 @@ export function mysqlTable(options: MysqlTableOptions): Target {
     'versions',
   ])
   problems.throwIfAny('The options of mysqlTable() are wrong')
-  const table = new TableName(given)
+  const named = (text: string): TableName => new TableName(text, quoted)
+  const table = named(given)
   const name = `the table ${table} in mysql ${place(connectionString)}`
-  return {
+  return tableTarget({
     name,
-    check(shape, report) {
-      if (versions === undefined && needsNotes(shape))
-        report('version.column: expected a column, since the target notes no versions')
-    },
-    rows(shape) {
-      const notes =
-        versions === undefined || !wantsNotes(shape)
-          ? undefined
-          : new NotedVersions(
-              new TableName(versions),
-              `${shape.owner} ${table}`,
-              settings.keepDeleted,
-            )
-      return new TableRows(name, shape, () =>
-        connect({ name, table, shape, notes, connectionString, settings }),
-      )
-    },
-  }
+    table,
+    versions: versions === undefined ? undefined : named(versions),
+    keepDeleted: settings.keepDeleted,
+    connect: (shape, notes) => connect({ name, table, shape, notes, connectionString, settings }),
+  })
 }
 
 function isConnectionString(value: unknown): value is string {
@@ -115,33 +104,24 @@ interface ConnectParts {
   readonly name: string
   readonly table: TableName
   readonly shape: RowShape
-  readonly notes: NotedVersions | undefined
+  readonly notes: NotesPlace | undefined
   readonly connectionString: string
   readonly settings: MysqlPlainOptions
 }
 
-async function connect({
-  name,
-  table,
-  shape,
-  notes,
-  connectionString,
-  settings,
-}: ConnectParts): Promise<ConnectedTable> {
-  const connection = await MysqlConnection.to(connectionString, settings)
+async function connect(parts: ConnectParts): Promise<ConnectedTable> {
+  const { name, table, shape } = parts
+  const connection = await MysqlConnection.to(parts.connectionString, parts.settings)
   try {
     return await connection.with(async (session) => {
       const live = await readLive(session, table, shape)
+      const notes = parts.notes && new NotedVersions(parts.notes)
       await notes?.open(session)
-      const statements = new TableStatements(
-        table,
-        live,
-        groupsOfColumns(shape),
-        connection.literal,
-      )
+      const { literal } = connection
+      const statements = new TableStatements(table, live, groupsOfColumns(shape), literal)
       return {
         live,
-        database: new TableDatabase(name, connection, statements, notes),
+        database: new TableDatabase(new MysqlDialect(name, connection, statements), notes),
         forget: notes && (() => connection.with((other) => notes.forget(other))),
         close: () => connection.close(),
       }
@@ -149,45 +129,5 @@ async function connect({
   } catch (error) {
     await connection.close()
     throw trouble(name, error)
-  }
-}
-
-class TableDatabase implements RowDatabase {
-  readonly isNoting: boolean
-  readonly #name: string
-  readonly #connection: MysqlConnection
-  readonly #statements: TableStatements
-  readonly #notes: NotedVersions | undefined
-
-  constructor(
-    name: string,
-    connection: MysqlConnection,
-    statements: TableStatements,
-    notes: NotedVersions | undefined,
-  ) {
-    this.isNoting = notes !== undefined
-    this.#name = name
-    this.#connection = connection
-    this.#statements = statements
-    this.#notes = notes
-  }
-
-  async begin(): Promise<TableTransaction> {
-    const session = await this.#connection.session()
-    try {
-      await session.run('begin')
-    } catch (error) {
-      session.release(true)
-      throw error
-    }
-    return new TableTransaction(session, this.#statements, this.#notes)
-  }
-
-  refusal(error: unknown): PolluxError | undefined {
-    return refusal(this.#name, error)
-  }
-
-  trouble(error: unknown): PolluxError {
-    return trouble(this.#name, error)
   }
 }

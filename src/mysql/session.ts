@@ -41,7 +41,12 @@ export class Session {
 
   async #query(sql: string): Promise<unknown> {
     try {
-      const [result] = await this.#connection.query({ sql, timeout: this.#timeout })
+      const [result] = await this.#connection.query({
+        sql,
+        timeout: this.#timeout,
+        // Without it, the driver looks through the statement for places to put values in.
+        values: null,
+      })
       return result
     } catch (error) {
       const { sqlState, fatal } = error as { readonly sqlState?: unknown; readonly fatal?: unknown }

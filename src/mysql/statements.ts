@@ -1,15 +1,20 @@
 import type { Cell, Column } from '../rows/cell.ts'
 import type { Version } from '../rows/fold.ts'
 import type { Keyed, Upsert } from '../rows/row-database.ts'
+import type { TableName } from '../rows/table-name.ts'
 import type { MysqlLive } from './live-table.ts'
-import { quoted, type TableName } from './names.ts'
+import { quoted } from './quoted.ts'
 import type { Literal } from './session.ts'
 
-/** A column that is set, and under which guard. */
-interface Assigned {
+/** A column that is given, and where in a row its value is. */
+interface Given {
   readonly column: Column
-  readonly group: number
   cellOf(row: Upsert): Cell
+}
+
+/** A column that is set, and under which guard. */
+interface Assigned extends Given {
+  readonly group: number
 }
 
 /** Writes the statements for one table. Values stand in them as text: names are quoted, and values escaped. */
@@ -96,12 +101,17 @@ export class TableStatements {
   #insert(rows: readonly Upsert[], assigned: readonly Assigned[]): string {
     const { key } = this.#live
     const names = [...key, ...assigned.map(({ column }) => column)].map(({ name }) => quoted(name))
-    const values = rows.map((row) => {
-      const keys = key.map((column, index) => this.#value(row.key[index], column))
-      const rest = assigned.map(({ column, cellOf }) => this.#value(cellOf(row), column))
-      return `(${[...keys, ...rest].join(',')})`
-    })
-    return `insert into ${this.#table.quoted} (${names.join(', ')}) values ${values.join(',')}`
+    const given = [...key.map(keyGiven), ...assigned]
+    let values = ''
+    for (const row of rows) {
+      let start = values === '' ? '(' : ',('
+      for (const { column, cellOf } of given) {
+        values += start + this.#value(cellOf(row), column)
+        start = ','
+      }
+      values += ')'
+    }
+    return `insert into ${this.#table.quoted} (${names.join(', ')}) values ${values}`
   }
 
   #changes(assigned: readonly Assigned[], newOf: (column: Column) => string): readonly string[] {
@@ -132,6 +142,10 @@ export class TableStatements {
     if ((kind === 'integer' || kind === 'decimal') && /^[+-]?\d+(\.\d+)?$/.test(cell)) return cell
     return this.#literal(kind === 'timestamp' ? utc(cell) : cell)
   }
+}
+
+function keyGiven(column: Column, index: number): Given {
+  return { column, cellOf: ({ key }) => key[index] }
 }
 
 const zoned = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)$/i

@@ -32,7 +32,7 @@ export interface Column {
 export type Cell = string | Uint8Array | null | undefined
 
 const integer = /^[+-]?\d+$/
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?$/
+const decimal = /^[+-]?(?:\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?$/
 
 /**
  * Writes a value as text that the database reads as exactly the same.
@@ -118,16 +118,22 @@ function arrayText(values: readonly unknown[], column: Column, badText: BadText)
 
 /** Databases round what has more digits behind the point than the column, and say nothing. */
 function checkDecimal(text: string, { name, scale }: Column): void {
-  const [matched, exponent = '0'] = decimal.exec(text) ?? []
-  if (matched === undefined) throw refused('a decimal number', shown(text), name)
+  const matched = decimal.exec(text)
+  if (matched === null) throw refused('a decimal number', shown(text), name)
   if (scale === undefined) return
-  const [, fraction = ''] = matched.split(/[eE]/)[0]?.replace(/0+$/, '').split('.') ?? []
-  if (fraction.length - Number(exponent) <= scale) return
+  const fraction = matched[1] ?? matched[2] ?? ''
+  const exponent = Number(matched[3] ?? 0)
+  if (fraction.length - exponent <= scale) return
+  // Zeros at the end count for nothing.
+  if (fraction.replace(/0+$/, '').length - exponent <= scale) return
   throw refused(`at most ${scale} digits behind the point`, shown(text), name)
 }
 
 /** What tells one row from another: the same for keys that the database takes for the same. */
 export function keyText(cells: readonly Cell[], columns: readonly Column[]): string {
+  const [first, second] = columns
+  if (first !== undefined && second === undefined)
+    return `[${JSON.stringify(canonical(cells[0], first))}]`
   return JSON.stringify(cells.map((cell, index) => canonical(cell, columns[index] as Column)))
 }
 

@@ -60,6 +60,9 @@ export function fold(
   rules: FoldRules,
   known?: Known | undefined,
 ): Folded {
+  const [only] = changes
+  const isAlone = changes.length === 1 && known === undefined && rules.groups.length === 1
+  if (isAlone && only?.cells !== undefined) return foldOne(only, only.cells)
   let latest: Known | undefined = known
   const canMix = !rules.isGuardedThere || known !== undefined
   const steps: Step[] = []
@@ -97,6 +100,14 @@ export function fold(
     }))
   }
   return { steps, known: latest }
+}
+
+/** As most are: a change of a row that has no other, and of which nothing is known. */
+function foldOne({ versions, position }: Change, cells: readonly Cell[]): Folded {
+  return {
+    steps: [{ kind: 'upsert', cells, versions }],
+    known: [{ version: versions[0], position }],
+  }
 }
 
 function groupOf({ groups }: FoldRules, column: number): number {

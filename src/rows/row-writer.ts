@@ -3,7 +3,7 @@ import type { RowChange, RowShape } from '../ports/target.ts'
 import { type Cell, type Column, keyText, roughKeyText, toCell } from './cell.ts'
 import { type Change, type Folded, type FoldRules, fold, type Known } from './fold.ts'
 import { refused } from './refused.ts'
-import type { RowDatabase, RowTransaction, Upsert } from './row-database.ts'
+import type { Keyed, RowDatabase, RowTransaction, Upsert } from './row-database.ts'
 
 /** The live table, as far as it is written. */
 export interface LiveTable {
@@ -26,11 +26,14 @@ export class RowWriter {
   readonly #table: LiveTable
   readonly #database: RowDatabase
   readonly #rules: FoldRules
+  /** Keys that differ may yet be the same to the database. */
+  readonly #isRough: boolean
 
   constructor(shape: RowShape, table: LiveTable, database: RowDatabase) {
     this.#shape = shape
     this.#table = table
     this.#database = database
+    this.#isRough = table.key.some(({ sameAs }) => sameAs !== undefined)
     this.#rules = {
       groups: shape.groups.map(({ columns }) =>
         columns.map((column) => shape.columns.indexOf(column)),
@@ -43,7 +46,11 @@ export class RowWriter {
   /** As `Rows.write` has it. */
   async write(given: readonly RowChange[], signal: AbortSignal): Promise<Refusals> {
     const refusals: Refusals = new Array<PolluxError | undefined>(given.length).fill(undefined)
-    const changes = given.flatMap((change, place) => this.#readied(change, place, refusals))
+    const changes: Change[] = []
+    for (const [place, change] of given.entries()) {
+      const readied = this.#readied(change, place, refusals)
+      if (readied !== undefined) changes.push(readied)
+    }
     const runs = inRuns(changes)
     if (changes.length === 0) return refusals
     try {
@@ -55,7 +62,7 @@ export class RowWriter {
     }
   }
 
-  #readied(change: RowChange, place: number, refusals: Refusals): readonly Change[] {
+  #readied(change: RowChange, place: number, refusals: Refusals): Change | undefined {
     const { badText } = this.#shape
     const { key: keyColumns, columns } = this.#table
     const { values, versions, topic, partition, offset } = change
@@ -66,12 +73,12 @@ export class RowWriter {
       const cells = values?.map((value, index) => toCell(value, columns[index] as Column, badText))
       const position = { topic, partition, offset }
       const row = keyText(key, keyColumns)
-      const rough = roughKeyText(key, keyColumns)
-      return [{ place, row, rough, key, cells, versions, position }]
+      const rough = this.#isRough ? roughKeyText(key, keyColumns) : row
+      return { place, row, rough, key, cells, versions, position }
     } catch (error) {
       if (!PolluxError.is(error)) throw error
       refusals[place] = error
-      return []
+      return undefined
     }
   }
 
@@ -83,7 +90,7 @@ export class RowWriter {
         for (const run of runs) {
           const rows = this.#folded(run, known)
           await this.#apply(transaction, rows)
-          remember(rows, known)
+          if (runs.length > 1) remember(rows, known)
         }
       })
       return true
@@ -139,14 +146,23 @@ export class RowWriter {
 
   /** In the order of their keys, so that two writers wait for each other instead of being in a deadlock. */
   #folded(changes: readonly Change[], known: ReadonlyMap<string, Known>): readonly Folding[] {
-    const byRow = Map.groupBy(changes, ({ row }) => row)
-    return [...byRow]
-      .map(([row, changes]) => ({ row, changes, ...fold(changes, this.#rules, known.get(row)) }))
-      .sort((one, other) => (one.row < other.row ? -1 : 1))
+    const byRow = new Map<string, Change[]>()
+    for (const change of changes) {
+      const own = byRow.get(change.row)
+      if (own === undefined) byRow.set(change.row, [change])
+      else own.push(change)
+    }
+    const rows: Folding[] = []
+    for (const [row, own] of byRow) {
+      const { steps, known: latest } = fold(own, this.#rules, known.get(row))
+      rows.push({ row, changes: own, steps, known: latest })
+    }
+    return rows.sort((one, other) => (one.row < other.row ? -1 : 1))
   }
 
   async #apply(transaction: RowTransaction, rows: readonly Folding[]): Promise<void> {
-    const most = Math.max(...rows.map(({ steps }) => steps.length))
+    let most = 0
+    for (const { steps } of rows) most = Math.max(most, steps.length)
     for (let turn = 0; turn < most; turn += 1) await this.#takeTurn(transaction, rows, turn)
     if (transaction.note === undefined) return
     const noted = rows.flatMap(({ row, steps, known: latest }) =>
@@ -163,18 +179,24 @@ export class RowWriter {
     rows: readonly Folding[],
     turn: number,
   ): Promise<void> {
-    const keyed = rows.flatMap(({ changes, steps }) => {
-      const [step, key] = [steps[turn], changes[0]?.key]
-      return step === undefined || key === undefined ? [] : [{ key, step }]
-    })
-    const deletes = keyed.filter(({ step }) => step.kind === 'delete')
-    if (deletes.length > 0)
-      await transaction.delete(deletes.map(({ key, step }) => ({ key, versions: step.versions })))
-    const upserts = keyed.flatMap(({ key, step }) =>
-      step.kind === 'upsert' ? [{ key, cells: step.cells, versions: step.versions }] : [],
-    )
+    const deletes: Keyed[] = []
     // Rows that leave other columns alone are another statement.
-    for (const alike of Map.groupBy(upserts, columnsOf).values()) await transaction.upsert(alike)
+    const upserts = new Map<string, Upsert[]>()
+    for (const { changes, steps } of rows) {
+      const [step, key] = [steps[turn], changes[0]?.key]
+      if (step === undefined || key === undefined) continue
+      if (step.kind === 'delete') {
+        deletes.push({ key, versions: step.versions })
+        continue
+      }
+      const upsert = { key, cells: step.cells, versions: step.versions }
+      const columns = columnsOf(upsert)
+      const alike = upserts.get(columns)
+      if (alike === undefined) upserts.set(columns, [upsert])
+      else alike.push(upsert)
+    }
+    if (deletes.length > 0) await transaction.delete(deletes)
+    for (const alike of upserts.values()) await transaction.upsert(alike)
   }
 
   async #inTransaction(
@@ -204,12 +226,16 @@ function keyCell(value: unknown, column: Column, badText: RowShape['badText']): 
  * are a run of their own, in the order of the log.
  */
 function inRuns(changes: readonly Change[]): readonly (readonly Change[])[] {
-  const foldable: Change[] = []
-  const alone: Change[][] = []
-  for (const alike of Map.groupBy(changes, ({ rough }) => rough).values()) {
-    if (alike.every(({ row }) => row === alike[0]?.row)) foldable.push(...alike)
-    else alone.push(...alike.map((change) => [change]))
+  const rows = new Map<string, string>()
+  const unclear = new Set<string>()
+  for (const { rough, row } of changes) {
+    const other = rows.get(rough)
+    if (other === undefined) rows.set(rough, row)
+    else if (other !== row) unclear.add(rough)
   }
+  if (unclear.size === 0) return [changes]
+  const foldable = changes.filter(({ rough }) => !unclear.has(rough))
+  const alone = changes.filter(({ rough }) => unclear.has(rough)).map((change) => [change])
   return foldable.length === 0 ? alone : [foldable, ...alone]
 }
 
@@ -247,6 +273,10 @@ function halves<T>(list: readonly T[]): readonly (readonly T[])[] {
   return [list.slice(0, half), list.slice(half)]
 }
 
+/** Which columns and versions it sets. */
 function columnsOf({ cells, versions }: Upsert): string {
-  return [...cells, ...versions].map((cell) => (cell === undefined ? '-' : '+')).join('')
+  let text = ''
+  for (const cell of cells) text += cell === undefined ? '-' : '+'
+  for (const version of versions) text += version === undefined ? '-' : '+'
+  return text
 }

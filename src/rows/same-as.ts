@@ -15,10 +15,13 @@ export function sameAs(type: string, kind: Kind): Column['sameAs'] {
   return kind === 'text' ? roughText : () => ''
 }
 
+const ascii = /^[\x20-\x7e]*$/
+
 /**
  * One text for all that a collation without regard to case, accents or trailing blanks takes for the same. It may be one
  * for some that it does not.
  */
 function roughText(text: string): string {
+  if (ascii.test(text)) return text.toUpperCase().trimEnd()
   return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toUpperCase().trimEnd()
 }

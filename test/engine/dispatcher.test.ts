@@ -35,6 +35,7 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       stale() {},
       clock: new ManualClock(),
       count() {},
+      waiting: () => () => {},
     },
     lanes,
     admission: { admit: () => 'skip' } as unknown as Admission,

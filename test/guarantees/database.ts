@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { LogRange } from '../../src/ports/broker.ts'
 import type { MigratableStore } from '../../src/ports/store.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { decodeOutputs } from '../../src/sql/stored-outputs.ts'
@@ -79,13 +80,17 @@ export class Database {
   }
 
   /** The ledger has come to the end of the logs, and nothing waits to be published. */
-  async checkSettled(ends: ReadonlyMap<number, number>): Promise<void> {
+  async checkSettled(ranges: readonly LogRange[]): Promise<void> {
     const ledger = await ask(
-      `select partition, next, settled::text as settled from "${this.#name}".pollux_ledger`,
+      `select topic, partition, next, settled::text as settled from "${this.#name}".pollux_ledger`,
     )
-    const found = new Map(ledger.map(({ partition, next }) => [Number(partition), Number(next)]))
-    for (const [partition, end] of ends)
-      if (end > 0) assert.equal(found.get(partition), end, `the ledger's next of ${partition}`)
+    const found = new Map(
+      ledger.map(({ topic, partition, next }) => [`${topic}/${partition}`, Number(next)]),
+    )
+    for (const { topic, partition, latest } of ranges) {
+      const place = `${topic}/${partition}`
+      if (latest > 0) assert.equal(found.get(place), latest, `the ledger's next of ${place}`)
+    }
     for (const { settled } of ledger) assert.equal(settled, '{}')
     const outbox = await ask(
       `select topic, partition, unit, stored_at from "${this.#name}".pollux_outbox`,

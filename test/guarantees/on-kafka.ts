@@ -23,7 +23,7 @@ export async function onKafka(
     store: database.store,
     // A member that comes back under its name gets its partitions at once; without one, each death would cost a session.
     brokerFor: (member) => ({ brokers, instanceId: `${name}-${member}` }),
-    checkSettled: (ends) => database.checkSettled(ends),
+    checkSettled: (ranges) => database.checkSettled(ranges),
   }
   try {
     await database.open()

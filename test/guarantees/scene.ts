@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Broker } from '../../src/ports/broker.ts'
+import type { Broker, LogRange } from '../../src/ports/broker.ts'
 import {
   type Crash,
   CrashProcess,
@@ -19,8 +19,8 @@ export interface Place {
   readonly store: MemberSettings['store']
   /** How a member gets to the broker. */
   brokerFor(member: string): MemberSettings['broker']
-  /** What must hold of the store once all is settled; `ends` are the ends of the logs by partition. */
-  checkSettled?(ends: ReadonlyMap<number, number>): Promise<void>
+  /** What must hold of the store once all is settled. */
+  checkSettled?(ranges: readonly LogRange[]): Promise<void>
 }
 
 export interface SceneOptions {
@@ -137,9 +137,7 @@ export class Scene {
   async checkAll(): Promise<void> {
     await this.witness.checkAll()
     if (this.store === undefined) return
-    const ranges = await this.broker.admin.ranges([this.names.input])
-    const ends = new Map(ranges.map(({ partition, latest }) => [partition, latest]))
-    await this.#place.checkSettled?.(ends)
+    await this.#place.checkSettled?.(await this.broker.admin.ranges([this.names.input]))
   }
 }
 

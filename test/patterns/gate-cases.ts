@@ -18,6 +18,7 @@ export function gateCases(name: string, database: () => OwnDatabase): void {
 
   twoAtOnce(name, database, table)
   anyOrder(name, database, table)
+  anyPartition(name, database, table)
   deadlines(name, database, table)
 }
 
@@ -99,6 +100,26 @@ function anyOrder(name: string, database: () => OwnDatabase, table: () => string
       await runtime.stop()
     })
   }
+}
+
+function anyPartition(name: string, database: () => OwnDatabase, table: () => string): void {
+  test(`case 49: facts of a key that lie in different partitions, as producers hash differently, open one gate; ${name}`, async () => {
+    await using runtime = await testRuntime(booksGate('any-partition', table()), {
+      store: database().store(),
+    })
+    const keys = ['100:48069', 'TT0124', 'Ключ', '\u{1F4D6}']
+    const inPartition = (partition: number) =>
+      keys.flatMap((key, index) =>
+        factsOf(key).map(({ topic, fields }, place) => ({
+          topic,
+          fields: { ...fields, partition: (partition + index + place) % 3 },
+        })),
+      )
+    await runtime.send(...inPartition(0), ...inPartition(1))
+    await runtime.settled()
+    const opened = (await runtime.messages(books)).map(({ key }) => key)
+    assert.deepEqual(opened.toSorted(), keys.toSorted())
+  })
 }
 
 function deadlines(name: string, database: () => OwnDatabase, table: () => string): void {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { json, nullable, PolluxError, sidecar, text, topic } from '../../src/index.ts'
+import { json, nullable, PolluxError, run, sidecar, text, topic } from '../../src/index.ts'
+import { silent } from '../../src/ports/logger.ts'
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { sendTo } from '../../src/testing/logs.ts'
 import { MemoryTarget } from './sidecar/memory-target.ts'
@@ -121,6 +122,27 @@ test('tombstones are passed over or refused where that is asked for', async () =
   await using refusing = await testRuntime(sidecar('refuse', { ...common, tombstones: 'refuse' }))
   await refusing.send(gone)
   await assert.rejects(refusing.settled(), /tombstones are 'refuse'/)
+})
+
+test('while its target is away the process is not ready, and says what it waits for', async () => {
+  const target = new MemoryTarget()
+  const feed = sidecar('feed', { input: items, target, key, columns: { name: 'name' } })
+  const clock = new ManualClock()
+  const broker = embeddedBroker({ clock })
+  const options = { broker, clock, logger: silent, signals: false, createTopics: true }
+  await using runtime = await run(feed, options)
+  target.isAway = true
+  await sendTo(broker, item('a', 0))
+  await eventually('it is not ready', async () => {
+    await clock.advance(1_000)
+    return !runtime.readiness.isReady
+  })
+  assert.deepEqual(runtime.readiness.waitingFor, [target.name])
+  target.isAway = false
+  await eventually('it is ready again', async () => {
+    await clock.advance(10_000)
+    return runtime.readiness.isReady
+  })
 })
 
 test('case 12: while the target is away a partition can be given to another member, and nobody fails', async () => {

@@ -64,14 +64,14 @@ export class Feeding {
   /** Repeats what waiting can fix, without limit. One line when trouble begins, one when it is over. */
   async #write(
     changes: readonly RowChange[],
-    { clock, log, signal, stopping }: HandlerContext,
+    { clock, log, signal, stopping, waiting }: HandlerContext,
   ): Promise<readonly unknown[]> {
-    let isWaiting = false
+    let endWait: (() => void) | undefined
     try {
       for (let attempt = 0; ; attempt += 1) {
         try {
           const refusals = await this.#rows.write(changes, signal)
-          if (isWaiting && this.#waiting === 1)
+          if (endWait !== undefined && this.#waiting === 1)
             log.info({ attempts: attempt + 1 }, `${this.#rows.name} works again`)
           return refusals
         } catch (error) {
@@ -79,8 +79,8 @@ export class Feeding {
           if (PolluxError.is(error, 'POLLUX_TARGET_FAILED')) return changes.map(() => error)
           if (!PolluxError.is(error, 'POLLUX_TARGET_UNREACHABLE')) throw error
           // Once is no trouble yet: of two transactions in a deadlock, the other one has gone on.
-          if (attempt > 0 && !isWaiting) {
-            isWaiting = true
+          if (attempt > 0 && endWait === undefined) {
+            endWait = waiting(this.#rows.name)
             this.#waiting += 1
             if (this.#waiting === 1)
               log.warn({ error: errorText(error) }, 'waiting until the target works again')
@@ -94,7 +94,8 @@ export class Feeding {
         }
       }
     } finally {
-      if (isWaiting) this.#waiting -= 1
+      if (endWait !== undefined) this.#waiting -= 1
+      endWait?.()
     }
   }
 }

@@ -23,24 +23,31 @@ interface Given {
 
 /** How messages become changes of rows. */
 export class Mapping {
-  readonly #key: ReadonlyMap<string, Source>
+  readonly #key: readonly string[]
   readonly #groups: readonly ReadGroup[]
   readonly #inputs: readonly AnyTopic[]
+  // Read for each message: lists, in the order of the shape.
+  readonly #keySources: readonly Source[]
+  readonly #sources: readonly Source[]
+  readonly #versions: readonly (Source | undefined)[]
 
   constructor(
     key: ReadonlyMap<string, Source>,
     groups: readonly ReadGroup[],
     inputs: readonly AnyTopic[],
   ) {
-    this.#key = key
+    this.#key = [...key.keys()]
     this.#groups = groups
     this.#inputs = inputs
+    this.#keySources = [...key.values()]
+    this.#sources = groups.flatMap(({ sources }) => sources)
+    this.#versions = groups.map(({ version }) => version?.of)
   }
 
   shape(owner: string, { tombstones, badText }: SidecarSettings): RowShape {
     return {
       owner,
-      key: [...this.#key.keys()],
+      key: this.#key,
       columns: this.#groups.flatMap(({ columns }) => columns),
       groups: this.#groups.map(({ columns, version }) => ({
         columns,
@@ -54,12 +61,11 @@ export class Mapping {
   /** @throws whatever a source throws; POLLUX_ROW_REFUSED for a version that is none. */
   changeOf(message: Message): RowChange {
     const { topic, partition, offset, tombstone } = message
+    const read = (source: Source): unknown => source(message)
     return {
-      key: [...this.#key.values()].map((source) => source(message)),
-      values: tombstone
-        ? undefined
-        : this.#groups.flatMap(({ sources }) => sources.map((source) => source(message))),
-      versions: this.#groups.map(({ version }) => version && versionOf(version.of, message)),
+      key: this.#keySources.map(read),
+      values: tombstone ? undefined : this.#sources.map(read),
+      versions: this.#versions.map((of) => of && versionOf(of, message)),
       topic,
       partition,
       offset,

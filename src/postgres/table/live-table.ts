@@ -2,8 +2,8 @@ import type { RowShape } from '../../ports/target.ts'
 import type { Column, Kind } from '../../rows/cell.ts'
 import { checkLive, type FoundColumn, mismatch } from '../../rows/live-check.ts'
 import { sameAs } from '../../rows/same-as.ts'
+import type { TableName } from '../../rows/table-name.ts'
 import type { Sql } from '../../sql/sql.ts'
-import type { TableName } from './table-name.ts'
 
 /** A column, and its type as statements name it. */
 export interface PostgresColumn extends Column {

@@ -1,12 +1,13 @@
 import type { Duration } from '../../duration.ts'
-import { errorText, PolluxError } from '../../errors.ts'
 import { checkObject, type OptionTable, Problems, readOptions } from '../../options.ts'
 import type { RowShape, Target } from '../../ports/target.ts'
-import { groupsOfColumns, needsNotes, wantsNotes } from '../../rows/live-check.ts'
-import type { RowDatabase } from '../../rows/row-database.ts'
-import { type ConnectedTable, TableRows } from '../../rows/table-rows.ts'
+import { groupsOfColumns } from '../../rows/live-check.ts'
+import { TableDatabase } from '../../rows/table-database.ts'
+import { TableName } from '../../rows/table-name.ts'
+import type { ConnectedTable } from '../../rows/table-rows.ts'
+import { type NotesPlace, tableTarget } from '../../rows/table-target.ts'
 import { checkName, keepDeleted, poolSize } from '../../rows/target-options.ts'
-import { isPassing, sqlState } from '../../sql/sql-errors.ts'
+import type { SqlSession } from '../../sql/sql.ts'
 import { checkPlace, postgresOptions } from '../options.ts'
 import { place } from '../place.ts'
 import type { PostgresPool } from '../pool.ts'
@@ -14,9 +15,10 @@ import { PostgresConnection } from '../postgres-connection.ts'
 import { usedPool } from '../used-pool.ts'
 import { readLive } from './live-table.ts'
 import { NotedVersions } from './noted-versions.ts'
+import { PostgresDialect } from './postgres-dialect.ts'
+import { quoted } from './quoted.ts'
 import { TableStatements } from './statements.ts'
-import { TableName } from './table-name.ts'
-import { TableTransaction } from './table-transaction.ts'
+import { trouble } from './table-errors.ts'
 
 /** What `postgresTable` takes; `docs/patterns/sidecar.md` describes it with examples. */
 export interface PostgresTableOptions {
@@ -80,55 +82,46 @@ export function postgresTable(options: PostgresTableOptions): Target {
   if (versions !== false) checkName('versions', versions, problems)
   const read = readOptions(postgresTableOptions, plain, problems, partNames)
   problems.throwIfAny('The options of postgresTable() are wrong')
-  const table = new TableName(given)
+  const named = (text: string): TableName => new TableName(text, quoted)
+  const table = named(given)
   const name = `the table ${table} in postgres ${place(options)}`
-  return {
+  return tableTarget({
     name,
-    check(shape, report) {
-      if (versions === false && needsNotes(shape))
-        report('version.column: expected a column, since the target notes no versions')
-    },
-    rows(shape) {
-      const notes =
-        versions === false || !wantsNotes(shape)
-          ? undefined
-          : new NotedVersions(new TableName(versions), `${shape.owner} ${table}`, read.keepDeleted)
-      return new TableRows(name, shape, () =>
-        connect({ name, table, shape, notes, place: options, settings: read }),
-      )
-    },
-  }
+    table,
+    versions: versions === false ? undefined : named(versions),
+    keepDeleted: read.keepDeleted,
+    connect: (shape, notes) =>
+      connect({ name, table, shape, notes, place: options, settings: read }),
+  })
 }
 
 interface ConnectParts {
   readonly name: string
   readonly table: TableName
   readonly shape: RowShape
-  readonly notes: NotedVersions | undefined
+  readonly notes: NotesPlace | undefined
   readonly place: Pick<PostgresTableOptions, 'connectionString' | 'pool'>
   readonly settings: PostgresTablePlainOptions
 }
 
-async function connect({
-  name,
-  table,
-  shape,
-  notes,
-  place: where,
-  settings,
-}: ConnectParts): Promise<ConnectedTable> {
-  const { pool, end } = await usedPool(where, settings)
+async function connect(parts: ConnectParts): Promise<ConnectedTable> {
+  const { name, table, shape, settings } = parts
+  const { pool, end } = await usedPool(parts.place, settings)
   const answerLimit = settings.statementTimeout + 5_000
   const connection = new PostgresConnection(pool, { name, answerLimit, end })
   try {
     const session = await connection.session()
     try {
       const live = await readLive(session, table, shape)
+      const notes = parts.notes && new NotedVersions(parts.notes)
       await notes?.open(session)
       const statements = new TableStatements(table, live, groupsOfColumns(shape))
       return {
         live,
-        database: new TableDatabase(name, connection, statements, notes),
+        database: new TableDatabase<SqlSession>(
+          new PostgresDialect(name, connection, statements),
+          notes,
+        ),
         forget: notes && (() => notes.forget(connection)),
         close: () => connection.close(),
       }
@@ -139,70 +132,4 @@ async function connect({
     await connection.close()
     throw trouble(name, error)
   }
-}
-
-class TableDatabase implements RowDatabase {
-  readonly isNoting: boolean
-  readonly #name: string
-  readonly #connection: PostgresConnection
-  readonly #statements: TableStatements
-  readonly #notes: NotedVersions | undefined
-
-  constructor(
-    name: string,
-    connection: PostgresConnection,
-    statements: TableStatements,
-    notes: NotedVersions | undefined,
-  ) {
-    this.isNoting = notes !== undefined
-    this.#name = name
-    this.#connection = connection
-    this.#statements = statements
-    this.#notes = notes
-  }
-
-  async begin(): Promise<TableTransaction> {
-    const session = await this.#connection.session()
-    try {
-      await session.run('begin')
-    } catch (error) {
-      session.release(true)
-      throw error
-    }
-    return new TableTransaction(session, this.#statements, this.#notes)
-  }
-
-  refusal(error: unknown): PolluxError | undefined {
-    const state = sqlState(error)
-    if (state === undefined || !refusing.test(state)) return undefined
-    const { constraint } = error as { readonly constraint?: string }
-    const because = constraint === undefined ? '' : `, constraint ${constraint}`
-    return new PolluxError('POLLUX_ROW_REFUSED', `${this.#name} cannot take this row.`, {
-      found: `${errorText(error)} (SQLSTATE ${state}${because})`,
-    })
-  }
-
-  trouble(error: unknown): PolluxError {
-    return trouble(this.#name, error)
-  }
-}
-
-// Values that do not fit (22), constraints (23), a view's check (44), a row that is there twice, one too large for an
-// index, and what triggers raise themselves.
-const refusing = /^(22...|23...|44000|21000|54000|P0001)$/
-
-function trouble(name: string, error: unknown): PolluxError {
-  if (PolluxError.is(error) && error.code !== 'POLLUX_STORE_UNREACHABLE') return error
-  const state = sqlState(error)
-  const isLost = PolluxError.is(error) || isPassing(state)
-  const found = PolluxError.is(error)
-    ? error.found
-    : `${errorText(error)}${state === undefined ? '' : ` (SQLSTATE ${state})`}`
-  return isLost
-    ? new PolluxError('POLLUX_TARGET_UNREACHABLE', `${name} cannot be reached now.`, {
-        ...(found === undefined ? {} : { found }),
-      })
-    : new PolluxError('POLLUX_TARGET_FAILED', `${name} refused a request.`, {
-        ...(found === undefined ? {} : { found }),
-      })
 }

@@ -11,8 +11,12 @@ export function chanceOf(seed: number): () => number {
 
 /** The same things in another order. */
 export function shuffled<T>(things: readonly T[], chance: () => number): T[] {
-  const left = [...things]
-  const order: T[] = []
-  while (left.length > 0) order.push(...left.splice(Math.floor(chance() * left.length), 1))
+  const order = [...things]
+  for (let last = order.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(chance() * (last + 1))
+    const moved = order[last] as T
+    order[last] = order[other] as T
+    order[other] = moved
+  }
   return order
 }

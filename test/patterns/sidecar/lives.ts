@@ -15,26 +15,36 @@ const Thing = z.object({
   revision: z.number(),
 })
 
-export const things = topic('things', {
-  key: text,
-  value: nullable(json(Thing)),
-  create: { partitions: 3 },
-})
+export const thingsOf = (name: string) => topic(name, { key: text, value: nullable(json(Thing)) })
 
-/** Two sidecars of the same log: one by its order, one by versions. Small batches, so that there are many to die between. */
+export const tables = ['plain', 'versioned', 'noted'] as const
+
+/**
+ * Sidecars of the same log, each with a table: by its order; by versions in a column; by versions that are noted beside the
+ * table. Small batches, so that there are many to die between.
+ */
 export function feeders(
   name: string,
-  targetFor: (table: 'plain' | 'versioned') => Target,
+  targetFor: (table: (typeof tables)[number]) => Target,
 ): readonly Service[] {
-  const key = { id: (message: { readonly key: string }) => message.key }
-  const common = { input: things, key, columns: { a: 'a', b: 'b' }, batch: 20 } as const
+  const common = {
+    input: thingsOf(name),
+    key: { id: ({ key }: { readonly key: string }) => key },
+    columns: { a: 'a', b: 'b' },
+    batch: 20,
+  } as const
+  const version = {
+    by: 'field',
+    of: ({ value }: { readonly value: z.infer<typeof Thing> | null }) => value?.revision,
+  } as const
   return [
     sidecar(`${name}-plain`, { ...common, target: targetFor('plain') }),
     sidecar(`${name}-versioned`, {
       ...common,
       target: targetFor('versioned'),
-      version: { by: 'field', of: ({ value }) => value?.revision, column: 'revision' },
+      version: { ...version, column: 'revision' },
     }),
+    sidecar(`${name}-noted`, { ...common, target: targetFor('noted'), version }),
   ]
 }
 
