@@ -1,3 +1,4 @@
+import type { PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import { pause } from '../pause.ts'
 import type {
@@ -374,6 +375,7 @@ export class ServiceStages {
       ends,
       largestUnit: store.largestUnit,
       load: this.#load(store),
+      giveUp: (work: Work, error: PolluxError) => this.#retries.refused(work, error),
       commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
     }
     if (service.options.publish !== 'outbox') return publishThenStore(parts)
