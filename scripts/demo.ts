@@ -1,29 +1,40 @@
 import { join } from 'node:path'
-import { priceMoves } from '../examples/stocks/services.ts'
+import { bigMoves, priceMoves } from '../examples/bookshop/almanac.ts'
+import { sellBooks } from '../examples/bookshop/orders.ts'
+import { readiness } from '../examples/bookshop/readiness.ts'
+import { feelMoods, sortByLanguage } from '../examples/bookshop/reviews.ts'
+import { feedShop } from '../examples/bookshop/shop-prices.ts'
 import { errorBlock } from '../src/cli/error-block.ts'
 import { createLogger } from '../src/cli/logger.ts'
 import { watchSignalPair } from '../src/cli/stop-signals.ts'
 import { formatNumber } from '../src/cli/text-table.ts'
-import { compareResults } from './demo/compare-results.ts'
-import { expectedResults } from './demo/expected-results.ts'
-import { handlePrices } from './demo/handle-prices.ts'
+import { postgresTable } from '../src/postgres/index.ts'
+import { areSettled } from '../src/testing/logs.ts'
+import { type PriceRow, readPriceFiles, symbolsOf } from './demo/almanac/price-files.ts'
+import { countPrices, readSummaries } from './demo/almanac/results.ts'
+import { handleEvents } from './demo/handle-events.ts'
+import { ModelProcess } from './demo/model-process.ts'
 import { openEmbeddedPlace, type Place } from './demo/place.ts'
-import { type PriceRow, readPriceFiles, symbolsOf } from './demo/price-files.ts'
-import { producePrices } from './demo/produce-prices.ts'
+import { produceEvents } from './demo/produce-events.ts'
 import { readArguments } from './demo/read-arguments.ts'
-import { countPrices, type Results, readResults, readSummaries } from './demo/results.ts'
-import { showCommands, showResults, showWork } from './demo/show-results.ts'
+import type { Scene } from './demo/scene.ts'
+import { almanacScene } from './demo/scenes/almanac.ts'
+import { gateScene } from './demo/scenes/gate.ts'
+import { ordersScene } from './demo/scenes/orders.ts'
+import { reviewsScene } from './demo/scenes/reviews.ts'
+import { sidecarScene } from './demo/scenes/sidecar.ts'
+import { sayWrong, showCommands, showScene, showWork } from './demo/show.ts'
 import { Failure } from './kafka/failure.ts'
 
 const help = `npm run demo [-- <options>]
 
-Twenty years of prices flow through the services of examples/stocks. Run it again: it goes on where it was.
+The services of examples/bookshop at work, and a proof for each. Run it again: it goes on where it was.
 
   --kafka            on Kafka instead of the embedded broker: KAFKA_BROKERS, else one that is started here
   --port <port>      where the Kafka that is started here listens; default 9092
   --folder <folder>  where the data is kept; default .pollux/demo, with --kafka .pollux/demo-kafka
   --reset            starts over
-  --check            compares the result with a computation straight from the files; exit code 0 or 1
+  --check            fails when something differs from what follows from the events; exit code 0 or 1
 
 Exit codes: 0 done, 1 failed or found wrong by --check, 2 wrong options, 130 stopped by Ctrl-C.`
 
@@ -52,66 +63,97 @@ try {
 
 async function main(): Promise<number> {
   const rows = readPriceFiles()
+  const model = new ModelProcess()
   const place = await openPlace()
   try {
-    return await runAt(place, rows)
+    return await runAt(place, rows, model)
   } finally {
+    model.close()
+    await place.shop.close()
     await place.store.close()
     await place.broker.close()
   }
 }
 
 async function openPlace(): Promise<Place> {
-  const options = { folder, logger, reset: values.reset }
+  const options = { folder, logger, reset: values.reset, resetCommand: commandLine('--reset') }
   if (!values.kafka) return openEmbeddedPlace(options)
   // Only now, as it loads the native client.
   const { openKafkaPlace } = await import('./demo/kafka-place.ts')
   return openKafkaPlace({ ...options, port: values.port })
 }
 
-async function runAt(place: Place, rows: readonly PriceRow[]): Promise<number> {
-  const { broker, store } = place
+async function runAt(
+  place: Place,
+  rows: readonly PriceRow[],
+  model: ModelProcess,
+): Promise<number> {
+  const { broker, store, shop } = place
+  console.log(`The bookshop runs on ${broker.name} and ${store.name}.`)
   const symbols = symbolsOf(rows)
   const before = countPrices(await readSummaries(store, symbols))
-  await refuseLostState(place, before)
+  const scenes = [
+    gateScene,
+    sidecarScene,
+    ordersScene,
+    reviewsScene(model.counts),
+    almanacScene(rows),
+  ]
+  const events = scenes.flatMap((scene) => scene.events)
+  const table = postgresTable({ table: 'legacy.item_master', pool: shop })
   const start = performance.now()
-  await producePrices(broker, rows, stop.signal)
-  if (!stop.signal.aborted) await handlePrices({ broker, store, logger, stop: stop.signal })
+  // Beside the writing, as it takes a second; and only if there is something to ask it.
+  const starting = (await areSettled(broker, [sortByLanguage, feelMoods('')])) || model.start()
+  await produceEvents(broker, events, stop.signal)
+  await starting
+  if (!stop.signal.aborted)
+    await handleEvents({
+      broker,
+      store,
+      services: [
+        readiness,
+        feedShop(table),
+        sellBooks,
+        sortByLanguage,
+        feelMoods(model.url),
+        priceMoves,
+        bigMoves,
+      ],
+      sources: new Set(events.map(({ topic }) => topic.name)),
+      logger,
+      stop: stop.signal,
+    })
   const seconds = (performance.now() - start) / 1_000
+  const after = countPrices(await readSummaries(store, symbols))
   if (stop.signal.aborted) {
-    const after = countPrices(await readSummaries(store, symbols))
     const counts = `${formatNumber(after)} of ${formatNumber(rows.length)}`
     console.log(`Stopped: ${counts} prices are handled. Run it again to go on.`)
     return 130
   }
-  const results = await readResults(broker, store, symbols)
-  console.log(`\n${showResults(results)}`)
-  console.log(showWork(before, countPrices(results.summaries), seconds))
-  if (values.check) return check(results, rows)
+  const problems = await lookAt(scenes, place)
+  console.log(showWork(before, after, seconds))
   console.log(showCommands(place, commandLine))
-  return 0
+  return values.check ? check(problems) : 0
 }
 
-/** With the positions but without the state, the services would go on from prices that nobody remembers. */
-async function refuseLostState({ broker }: Place, before: number): Promise<void> {
-  if (before > 0) return
-  const { offsets } = await broker.admin.group(priceMoves.name)
-  if (offsets.every(({ offset }) => offset === 0)) return
-  throw new Failure(
-    `The broker says that prices were handled, and the store in ${folder} knows nothing of it. ` +
-      `Start over: ${commandLine('--reset')}`,
-  )
+/** Shows what has come of the scenes, and gives what is wrong with it. */
+async function lookAt(scenes: readonly Scene[], place: Place): Promise<readonly string[]> {
+  const problems: string[] = []
+  console.log()
+  for (const scene of scenes) {
+    const outcome = await scene.look(place)
+    console.log(showScene(scene, outcome))
+    problems.push(...outcome.problems)
+  }
+  return problems
 }
 
-function check(results: Results, rows: readonly PriceRow[]): number {
-  const problems = compareResults(results, expectedResults(rows))
+function check(problems: readonly string[]): number {
   if (problems.length === 0) {
-    console.log('Checked: state and outputs are exactly what follows from the files.')
+    console.log('Checked: all of it is exactly what follows from the events.')
     return 0
   }
-  console.log(
-    `Wrong in ${problems.length} places:\n${problems.map((line) => `  ${line}\n`).join('')}`,
-  )
+  console.log(`${sayWrong(problems)}:\n${problems.map((line) => `  ${line}\n`).join('')}`)
   return 1
 }
 

@@ -18,6 +18,7 @@ export function borrowBroker(broker: Broker): Broker {
 export function borrowStore(store: Store): Store {
   return {
     name: store.name,
+    largestUnit: store.largestUnit,
     open: () => store.open(),
     acquire: (service, partitions) => store.acquire(service, partitions),
     load: (service, keys, marks) => store.load(service, keys, marks),
@@ -26,6 +27,7 @@ export function borrowStore(store: Store): Store {
     holds: (service, rows) => store.holds(service, rows),
     unpublished: (service, age) => store.unpublished(service, age),
     forget: (service, window) => store.forget(service, window),
+    ...(store.transactions === undefined ? {} : { transactions: store.transactions }),
     close: async () => {},
   }
 }

@@ -28,7 +28,7 @@ export async function openKafkaPlace(options: KafkaPlaceOptions): Promise<Place>
     await broker.connect()
     await deleteTopics(broker, brokers)
   }
-  return preparePlace(folder, broker, {
+  return preparePlace(options, broker, {
     flags: `--kafka ${brokers.join(',')}`,
     stopCommand: isOurs
       ? `npm run kafka:stop${port === 9092 ? '' : ` -- --port ${port}`}`

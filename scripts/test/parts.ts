@@ -40,7 +40,12 @@ export const parts: readonly Part[] = [
     needs: [],
     minutes: 10,
   },
-  { name: 'examples', files: ['examples/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
+  {
+    name: 'examples',
+    files: ['examples/**/!(kafka-*|mysql-*|redis-*).test.ts'],
+    needs: [],
+    minutes: 10,
+  },
   { name: 'package', files: ['package/*.test.ts'], needs: ['build', 'registry'], minutes: 10 },
   {
     name: 'contract: postgres',
@@ -65,9 +70,15 @@ export const parts: readonly Part[] = [
     needs: ['postgres'],
     minutes: 10,
   },
+  { name: 'on mysql', files: ['examples/**/mysql-*.test.ts'], needs: ['mysql'] },
+  {
+    name: 'on redis and postgres',
+    files: ['examples/**/redis-postgres-*.test.ts'],
+    needs: ['redis', 'postgres'],
+  },
   {
     name: 'on kafka and postgres',
-    files: ['{cases,cli,retry}/**/kafka-postgres-*.test.ts'],
+    files: ['{cases,cli,examples,retry}/**/kafka-postgres-*.test.ts'],
     needs: ['kafka', 'postgres'],
     minutes: 10,
   },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PolluxError } from '../errors.ts'
 import type {
   BrokerAdmin,
@@ -26,6 +27,9 @@ import { patiently } from './patience.ts'
 
 // One try; a broker that is away for longer is asked again.
 const requestLimit = 5_000
+
+/** Milliseconds that a new topic is waited for. */
+const newTopicLimit = 5_000
 
 /** The connection that lookups go through. */
 export interface AdminConnection {
@@ -62,6 +66,21 @@ export class KafkaAdmin implements BrokerAdmin {
       checkPartitions(topic)
     }
     for (const topic of topics) await this.#createTopic(topic)
+    if (topics.length > 0) await this.#untilKnown(topics.map(({ name }) => name))
+  }
+
+  /**
+   * The broker that answers hears of a new topic a moment after the controller has made it. There is a limit, as whoever may make
+   * a topic need not be allowed to see it.
+   */
+  async #untilKnown(names: readonly string[]): Promise<void> {
+    const { closed } = this.#context
+    const end = performance.now() + newTopicLimit
+    for (let wait = 10; performance.now() < end && !closed.aborted; wait *= 2) {
+      const known = new Set((await this.topics()).map(({ name }) => name))
+      if (names.every((name) => known.has(name))) return
+      await sleep(wait, undefined, { signal: closed }).catch(() => undefined)
+    }
   }
 
   async #createTopic({ name, partitions, replicas, config }: NewTopic): Promise<void> {

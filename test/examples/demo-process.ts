@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { root } from '../../scripts/command.ts'
 import { eventually, within } from '../../src/testing/eventually.ts'
 
@@ -11,7 +13,7 @@ export interface Ended {
 }
 
 /** A step that the demo shows the progress of. */
-export type Step = 'Writing prices' | 'Handling prices'
+export type Step = 'Writing events' | 'Handling events'
 
 /** A run of `scripts/demo.ts`. */
 export class DemoProcess {
@@ -37,7 +39,13 @@ export class DemoProcess {
     return this.#output
   }
 
-  /** Waits until the demo says that so many prices are written or handled, or more. */
+  /** Waits until the demo has written this. */
+  async says(text: string): Promise<void> {
+    const isSaid = () => this.#output.includes(text)
+    await eventually(`'${text}'; so far: ${this.#output}`, isSaid, { deadline: 90_000, every: 1 })
+  }
+
+  /** Waits until the demo says that so many events are written or handled, or more. */
   async reaches(step: Step, count: number): Promise<void> {
     await eventually(
       `${step}: ${count}; so far: ${this.#output}`,
@@ -74,6 +82,13 @@ export async function killDemo(args: readonly string[], step: Step, count: numbe
     demo.child.kill('SIGKILL')
   }
   return demo.ended()
+}
+
+/** Leaves databases in the demo's folder that cannot be used. */
+export async function leaveRemains(folder: string): Promise<void> {
+  await mkdir(join(folder, 'store/pglite'), { recursive: true })
+  await mkdir(join(folder, 'shop'))
+  await writeFile(join(folder, 'shop/complete'), '')
 }
 
 /** A whole number from `least` to `most`. */

@@ -21,7 +21,7 @@ test('the package holds what was compiled, its sources and its documentation, an
     /^(dist|src)\/[\w/.-]+\.sql$/,
     /^src\/([\w/.-]+\.ts|[\w/-]+\/README\.md)$/,
     /^docs\/[\w/.-]+\.(md|svg|png)$/,
-    /^examples\/[\w/.-]+\.(md|ts)$/,
+    /^examples\/[\w/.-]+\.(md|ts|sql)$/,
     /^bench\/README\.md$/,
     /^(package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md)$/,
   ]

@@ -1,5 +1,9 @@
-import { after, before } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { z } from 'zod'
+import { json, sidecar, text, topic } from '../../src/index.ts'
 import { postgresTable } from '../../src/postgres/index.ts'
+import { testRuntime } from '../../src/testing/index.ts'
 import { address, ask, freshName } from '../postgres/server.ts'
 import { sidecarCases } from './sidecar/cases.ts'
 
@@ -46,4 +50,24 @@ sidecarCases({
   async run(statement) {
     await ask(statement)
   },
+})
+
+test('columns of char(n) and bit(n), the key too, take all of what they are given', async () => {
+  const table = `${schema}.old`
+  await ask(`create table ${table} (id char(13) primary key, curr char(3), flags bit(4))`)
+  const value = json(z.object({ curr: z.string(), flags: z.string() }))
+  const items = topic('items', { key: text, value })
+  const feed = sidecar('feed', {
+    input: items,
+    target: postgresTable({ connectionString: address(), table, versions: `${schema}.versions` }),
+    key: { id: ({ key }) => key },
+    columns: { curr: 'curr', flags: 'flags' },
+  })
+  await using runtime = await testRuntime(feed)
+  for (const flags of ['0101', '1011'])
+    await runtime.send(items.message({ key: '9781000000016', value: { curr: 'EUR', flags } }))
+  await runtime.settled()
+  assert.deepEqual(await ask(`select id, curr, flags::text from ${table}`), [
+    { id: '9781000000016', curr: 'EUR', flags: '1011' },
+  ])
 })

