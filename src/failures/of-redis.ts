@@ -30,8 +30,8 @@ const withoutConnection: readonly string[] = [
 
 /** Errors of Redis. */
 export function ofRedis(error: object): Course | undefined {
-  if (withoutConnection.includes(error.constructor.name)) return 'wait'
   if (!(error instanceof Error)) return undefined
+  if (withoutConnection.includes(error.constructor.name)) return 'wait'
   const [word = ''] = error.message.split(' ', 1)
   return Object.hasOwn(courses, word) ? courses[word] : undefined
 }
