@@ -67,6 +67,11 @@ export class Outage {
     this.#waiting.delete(endWait)
   }
 
+  /** A message that waited is somebody else's now. When nothing waits any more, nothing is known of an outage. */
+  handedBack(): void {
+    if (this.#waiting.size === 0) this.worked()
+  }
+
   /** A handler has succeeded, or has failed for a reason of its message. */
   worked(): void {
     if (this.#failures === 0) return

@@ -59,6 +59,7 @@ export class Retries {
     }
     if (partition.isClosed) {
       this.#parts.handedBack(work)
+      outage.handedBack()
       return 'over'
     }
     this.#hold(work, error, verdict)
@@ -99,6 +100,7 @@ export class Retries {
       held.delete(work)
       outage.forget(endWait)
       lanes.resume(work)
+      if (work.partition.isClosed) outage.handedBack()
     }
     const callOff = clock.after(after, () => {
       endWait()

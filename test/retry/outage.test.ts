@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { embeddedBroker } from '../../src/embedded/index.ts'
+import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { defineService, run, text, topic } from '../../src/index.ts'
 import type { Logger } from '../../src/ports/logger.ts'
 import { silent } from '../../src/ports/logger.ts'
@@ -91,4 +91,27 @@ test('one message that points to where nobody is holds its key alone', async () 
   await eventually('the others are handled', () => handled.length === 100)
   assert.equal(runtime.counts[0]?.outages, 0)
   assert.equal(runtime.counts[0]?.deadLetters, 0)
+})
+
+test('a member whose messages have all gone to another one has no outage any more', async () => {
+  const memory = sharedMemory()
+  const clock = new ManualClock()
+  const service = defineService('service', {
+    inputs: [input],
+    handle() {
+      throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+    },
+  })
+  const alone = embeddedBroker({ memory, clock })
+  await using one = await testRuntime(service, { clock, broker: alone })
+  await one.send(
+    ...Array.from({ length: 20 }, (_, n) => input.message({ key: `k${n}`, value: '' })),
+  )
+  await eventually('it is not ready', () => !one.readiness.isReady)
+  // The one that came first gives up all that it has when it is told to stop fetching: by stopping.
+  await one.stop()
+  assert.deepEqual(
+    one.readiness.waitingFor.filter((what) => what.includes('handlers')),
+    [],
+  )
 })
