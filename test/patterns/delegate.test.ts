@@ -9,6 +9,7 @@ import {
   memoryStore,
   testRuntime,
 } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import {
   answering,
   answers,
@@ -142,6 +143,7 @@ test('a result that comes after a newer version’s is rejected, also when anoth
   const old = Promise.withResolvers<void>()
   const asked: number[] = []
   const service = delegate('newest', {
+    ...stopsAtFailure,
     input: versions,
     outputs: [answers],
     idempotency: { by: 'version', of: ({ value }) => value.version },

@@ -5,6 +5,7 @@ import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
 import { json, nullable, PolluxError, sidecar, text, topic } from '../../src/index.ts'
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { sendTo } from '../../src/testing/logs.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { MemoryTarget } from './sidecar/memory-target.ts'
 
 const Item = z.object({ name: z.string(), stock: z.object({ pieces: z.int() }).nullish() })
@@ -64,6 +65,7 @@ test('a target is opened before the first message and closed after the last', as
 test('columns come from fields and functions; an absent one is undefined, a tombstone has none', async () => {
   const target = new MemoryTarget()
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,
@@ -93,6 +95,7 @@ test('columns come from fields and functions; an absent one is undefined, a tomb
 test('a message that its mapping throws at fails alone', async () => {
   const target = new MemoryTarget()
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,
@@ -127,6 +130,7 @@ test('case 12: while the target is away a partition can be given to another memb
   const target = new MemoryTarget()
   // One call has the messages of both partitions.
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,
