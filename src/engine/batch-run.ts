@@ -100,7 +100,7 @@ export class BatchRun {
   #isAble(work: Work): boolean {
     if (this.#isDropped(work)) return false
     const { signal } = work.partition
-    if (signal.aborted) this.#fail(work, this.#errorOf(work, signal.reason))
+    if (signal.aborted) this.#parts.failed(work, this.#errorOf(work, signal.reason))
     return !signal.aborted
   }
 

@@ -1,5 +1,5 @@
 import { deadLetter } from '../dead-letter/dead-letter.ts'
-import { errorText, type PolluxError } from '../errors.ts'
+import { errorText, PolluxError } from '../errors.ts'
 import type { OutgoingRecord } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -49,6 +49,8 @@ export class Retries {
     const { retry, deadLetter: topic } = service.options
     // A handler that gave up because it was told to has not failed.
     if (partition.signal.aborted) return this.#over(work, error)
+    if (partition.isClosed && PolluxError.is(error.cause, 'POLLUX_RETRY_LATER'))
+      return this.#handBack(work)
     const failures = this.#count(work, countsAsOutage(error, retry))
     const verdict = verdictOn(error, failures, retry, clock.random())
     if (verdict.then !== 'again' || !verdict.isOutage) outage.worked()
@@ -57,13 +59,16 @@ export class Retries {
       if (topic === undefined) return this.#over(work, error)
       return this.#giveUp(work, error, topic, verdict.because)
     }
-    if (partition.isClosed) {
-      this.#parts.handedBack(work)
-      outage.handedBack()
-      return 'over'
-    }
+    if (partition.isClosed) return this.#handBack(work)
     this.#hold(work, error, verdict)
     return 'held'
+  }
+
+  /** A wait that its partition's end has cut short is no failure, and there is no other try here. */
+  #handBack(work: Work): Fate {
+    this.#parts.handedBack(work)
+    this.#parts.outage.handedBack()
+    return 'over'
   }
 
   #over(work: Work, error: PolluxError): Fate {

@@ -285,6 +285,7 @@ function oddTexts(name: string, database: () => OwnDatabase): void {
   test(`case 39: an error text with such characters is told, and ends nothing but its partition; ${name}`, async () => {
     for (const [index, value] of odd.entries()) {
       const throwing = defineService(`case-39-error-${index}`, {
+        ...stopsAtFailure,
         inputs: [input],
         state: text,
         handle() {

@@ -75,7 +75,7 @@ test('case 12: a message that always fails is given up after its attempts', asyn
     { attempts: 3 },
   )
   await assert.rejects(answersTo(service, [ask('good'), ask('bad')]), ({ cause }: PolluxError) => {
-    assert.ok(PolluxError.is(cause, 'POLLUX_RETRY_LATER'))
+    assert.ok(PolluxError.is(cause, 'POLLUX_NOT_RETRYABLE'))
     assert.match(cause.message, /failed 3 times, at last: status 500/)
     return true
   })

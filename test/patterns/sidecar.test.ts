@@ -114,7 +114,13 @@ test('a message that its mapping throws at fails alone', async () => {
 
 test('tombstones are passed over or refused where that is asked for', async () => {
   const target = new MemoryTarget()
-  const common = { input: items, target, key, columns: { name: 'name' } } as const
+  const common = {
+    input: items,
+    target,
+    key,
+    columns: { name: 'name' },
+    ...stopsAtFailure,
+  } as const
   const gone = items.message({ key: 'a', value: null })
   await using ignoring = await testRuntime(sidecar('ignore', { ...common, tombstones: 'ignore' }))
   await ignoring.send(gone)
