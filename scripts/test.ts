@@ -1,4 +1,5 @@
 import { glob } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { fail, root } from './command.ts'
@@ -26,6 +27,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
+// Each file, and each process that a test starts, would strip and compile the same modules again: half of the time of most.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 if (values.help === true) console.log(help)
 else await main()
 

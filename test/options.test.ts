@@ -112,7 +112,7 @@ test('an unknown option lists every name of its object, and the one that was mea
   assert.throws(
     () => defineService('s', { inputs: [input], handel: handle, handle } as never),
     invalid(
-      /handel: unknown option; did you mean handle\? known are inputs, outputs, state, idempotency, uses, handle, handleMany, schedule, opens, order, /,
+      /handel: unknown option; did you mean handle\? known are inputs, outputs, state, idempotency, uses, handle, handleMany, schedule, opens, retry, order, /,
     ),
   )
   assert.throws(

@@ -31,6 +31,7 @@ export const parts: readonly Part[] = [
   { name: 'contract: model', files: ['contract/*-model.test.ts'], needs: [], minutes: 10 },
   { name: 'embedded', files: ['embedded/**/*.test.ts'], needs: [], minutes: 10 },
   { name: 'patterns', files: ['patterns/**/!(kafka-*|postgres-*|redis-*).test.ts'], needs: [] },
+  { name: 'retry', files: ['retry/!(kafka-*).test.ts', 'failures/*.test.ts'], needs: [] },
   { name: 'cases', files: ['cases/**/!(kafka-*|postgres-*).test.ts'], needs: [], minutes: 10 },
   { name: 'crash', files: ['crash/**/!(kafka-*).test.ts'], needs: [], minutes: 10 },
   {

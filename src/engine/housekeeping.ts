@@ -28,7 +28,6 @@ export class Housekeeping {
   readonly #parts: HousekeepingParts
   readonly #cancels = new Set<() => void>()
   #hasStopped = false
-  #isFailing = false
 
   constructor(parts: HousekeepingParts) {
     this.#parts = parts
@@ -51,12 +50,14 @@ export class Housekeeping {
 
   /** The first time soon: a service that is restarted often would otherwise never come to it. */
   #repeat(interval: number, action: () => Promise<void>): void {
+    let isFailing = false
     const run = async (): Promise<void> => {
       try {
         await action()
-        this.#isFailing = false
+        isFailing = false
       } catch (error) {
-        this.#report(error)
+        if (!isFailing) this.#report(error)
+        isFailing = true
       }
       this.#after(interval, run)
     }
@@ -74,8 +75,7 @@ export class Housekeeping {
 
   /** It is no part of any guarantee, and comes again. */
   #report(error: unknown): void {
-    if (this.#isFailing || this.#hasStopped) return
-    this.#isFailing = true
+    if (this.#hasStopped) return
     this.#parts.logger.warn({ error: errorText(error) }, 'housekeeping failed, trying again later')
   }
 

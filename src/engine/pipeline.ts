@@ -3,7 +3,7 @@ import type { BrokerProducer } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { AcknowledgedOutputs, Store, StoredOutputs } from '../ports/store.ts'
 import type { Service } from '../service.ts'
-import { type Commits, GroupCommit } from './group-commit.ts'
+import { type Commits, GroupCommit, type GroupCommitParts } from './group-commit.ts'
 import type { LoaderParts } from './loader.ts'
 import { Outbox } from './outbox.ts'
 import type { Partition, StoredBatch, Work } from './partition.ts'
@@ -21,6 +21,8 @@ export interface Ends {
   dropped(work: Work): void
   /** Its partition stops in front of it. */
   failed(work: Work, error: PolluxError): void
+  /** Its partition is given up, and its next owner handles it. */
+  handedBack(work: Work): void
   /** Outputs that are stored already are refused: the partition stops, and they stay where they are. */
   stuck(partition: Partition, error: PolluxError): void
   /** Somebody else has changed the state that their handlers were given: they are handled again. */
@@ -77,6 +79,8 @@ export interface StoreStagesParts {
   readonly commit: Store['commit']
   /** `Store.load`, repeated likewise. */
   readonly load: LoaderParts['load']
+  /** See `GroupCommitParts`. */
+  readonly giveUp: NonNullable<GroupCommitParts['giveUp']>
   readonly ends: Ends
 }
 
@@ -110,13 +114,14 @@ export function publishThenStore({
   return {
     groupCommit,
     outbox: undefined,
-    add: (work) => (hasOutputs ? publisher.add(work) : groupCommit.add(work)),
+    add: (work) =>
+      hasOutputs || work.outputs.length > 0 ? publisher.add(work) : groupCommit.add(work),
   }
 }
 
 /** Stored first, published then by the same process at once. What a crash leaves goes out at the next start. */
 export function storeThenPublish(
-  { service, producer, largestUnit, commit, load, ends }: StoreStagesParts,
+  { service, producer, largestUnit, commit, load, giveUp, ends }: StoreStagesParts,
   {
     clock,
     acknowledge,
@@ -149,6 +154,7 @@ export function storeThenPublish(
     storesOutputs: true,
     room: () => outbox.room(),
     load,
+    giveUp,
     commits: commitsTo(ends, (part) => outbox.stored(part)),
   })
   return { groupCommit, outbox, add: (work) => groupCommit.add(work) }
@@ -166,12 +172,13 @@ function commitsTo(ends: Ends, stored: (part: UnitPart) => void): Commits {
 
 /** Outputs and offsets in one transaction of the broker. */
 export function transactionPipeline(
-  { transact, pause }: Pick<TransactionParts, 'transact' | 'pause'>,
+  { transact, pause, letters }: Pick<TransactionParts, 'transact' | 'pause' | 'letters'>,
   ends: Ends,
 ): Pipeline {
   const transactions = new TransactionCommit({
     transact,
     pause,
+    letters,
     finished: (work) => ends.finished(work),
     dropped: (work) => ends.dropped(work),
     refused: (work, error) => ends.failed(work, error),

@@ -1,3 +1,4 @@
+import type { PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import { pause } from '../pause.ts'
 import type {
@@ -19,6 +20,7 @@ import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
 import { countOwn, type ServiceCounts } from './counts.ts'
 import type { Starter } from './dispatcher.ts'
+import { type FailureStages, failureStages } from './failure-stages.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
 import { LedgerWatch } from './ledger-watch.ts'
@@ -60,6 +62,8 @@ export interface ServiceStagesParts {
   patiently<T>(what: string, action: () => Promise<T>): Promise<T>
   /** Aborted once a stop was asked for. */
   readonly stopping: AbortSignal
+  /** Names this process; undefined when nothing does. */
+  readonly instance: string | undefined
 }
 
 /**
@@ -74,6 +78,7 @@ export class ServiceStages {
   readonly outbox: Outbox | undefined
   readonly #pipeline: Pipeline
   readonly #cells = new StateCells()
+  readonly #failures: FailureStages
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
   readonly #watch: LedgerWatch | undefined
@@ -89,6 +94,7 @@ export class ServiceStages {
     const { order } = service.options
     const keepsByKey = service.state !== undefined || service.idempotency?.by === 'version'
     this.lanes = new Lanes(order, keepsByKey)
+    this.#failures = failureStages(parts, this.lanes, () => this.starter.dispatch())
     if (store === undefined) {
       this.#pipeline = this.#storeless()
       this.starter = this.#starterOf(undefined)
@@ -138,6 +144,7 @@ export class ServiceStages {
     this.#housekeeping?.stop()
     this.#watch?.stop()
     this.#scheduler?.stop()
+    this.#failures.outage.stop()
     this.outbox?.stop()
     await this.#transactional?.close()
   }
@@ -177,7 +184,7 @@ export class ServiceStages {
   #forget(work: Work): void {
     // It will never finish here: what is committed without a gap ends in front of it.
     this.stopAt(work)
-    if (work.effects?.isBegun === true) this.#parts.ends.dropped(work)
+    if (work.isBegun) this.#parts.ends.dropped(work)
     else this.#loader?.giveBack(work)
   }
 
@@ -224,6 +231,7 @@ export class ServiceStages {
       stale: () => {
         counts.stale += 1
       },
+      worked: () => this.#failures.outage.worked(),
       count: (name, by) => countOwn(counts, name, by),
       waiting: (what) => waits.begin(what),
     }
@@ -234,8 +242,7 @@ export class ServiceStages {
   }
 
   #checked(outputs: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
-    const { producer } = this.#parts
-    const problem = refusalOf(outputs, (record) => producer.check(record))
+    const problem = refusalOf(outputs, (record) => this.#failures.producer.check(record))
     if (problem !== undefined) throw problem
     return outputs
   }
@@ -247,8 +254,9 @@ export class ServiceStages {
       skipped: () => {
         counts.duplicates += 1
       },
-      failed: (work, error) => ends.failed(work, error),
+      failed: (work, error) => this.#failures.retries.failed(work, error),
       dropped: (work) => ends.dropped(work),
+      behind: (work) => this.lanes.again(work),
       again: (work) => ends.again([work]),
       startedAll: () => this.#parts.startedAll(),
     }
@@ -259,6 +267,7 @@ export class ServiceStages {
       ...this.#parts,
       attempts: this.#attempts,
       lanes: this.lanes,
+      outage: this.#failures.outage,
       outcomes: this.#outcomes,
       recovered: () => this.recovered(),
       scheduler: this.#scheduler,
@@ -311,12 +320,14 @@ export class ServiceStages {
   }
 
   #storeless(): Pipeline {
-    const { service, producer, ends, clock, stopping } = this.#parts
-    if (service.options.publish !== 'transaction') return directPipeline(producer, ends)
+    const { service, ends, clock, stopping } = this.#parts
+    const { publish, deadLetter: topic } = service.options
+    if (publish !== 'transaction') return directPipeline(this.#failures.producer, ends)
     return transactionPipeline(
       {
         transact: (records, positions) => this.#transact(records, positions),
         pause: () => pause(clock, retryWait, stopping),
+        letters: { topic, stopping },
       },
       ends,
     )
@@ -333,13 +344,14 @@ export class ServiceStages {
   }
 
   #storeStages(store: Store): StoreStages {
-    const { service, producer, ends, clock, settings, patiently } = this.#parts
+    const { service, ends, clock, settings, patiently } = this.#parts
     const parts = {
       service,
-      producer,
+      producer: this.#failures.producer,
       ends,
       largestUnit: store.largestUnit,
       load: this.#load(store),
+      giveUp: (work: Work, error: PolluxError) => this.#failures.retries.refused(work, error),
       commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
     }
     if (service.options.publish !== 'outbox') return publishThenStore(parts)
@@ -351,7 +363,7 @@ export class ServiceStages {
   }
 
   async #sweep(store: Store, partitions: readonly LedgerPartition[]): Promise<void> {
-    const { service, producer, logger, counts } = this.#parts
+    const { service, logger, counts } = this.#parts
     const rows = await store.acquire(service.name, partitions)
     for (const { topic, partition, epoch, unpublished } of rows) {
       const last = unpublished.at(-1)
@@ -360,7 +372,7 @@ export class ServiceStages {
         { topic, partition },
         'publishing what a partition has left that is gone for good',
       )
-      const [refused] = await publishLeft(producer, unpublished)
+      const [refused] = await publishLeft(this.#failures.producer, unpublished)
       if (refused !== undefined) throw refused
       counts.recovered += unpublished.reduce((sum, { records }) => sum + records.length, 0)
       await store.acknowledge(service.name, [{ topic, partition, epoch, unit: last.unit }])

@@ -5,6 +5,7 @@ import { defineService, PolluxError, type Service, text, topic } from '../../src
 import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 import { testRuntime } from '../../src/testing/index.ts'
 import { kept } from '../engine/kept.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import type { OwnDatabase } from './own-sql.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
@@ -70,6 +71,7 @@ function upTo(end: number): readonly number[] {
 /** Writes each batch, and fails with the row that the table does not take; one that leaves `without` out does not. */
 function sink(table: string, how: string, writer: string, without?: number): Service {
   return defineService(`case-44-${how}`, {
+    ...stopsAtFailure,
     inputs: [input],
     outputs: [output],
     uses: { db: postgresTransaction },

@@ -11,6 +11,7 @@ import {
 } from '../../src/index.ts'
 import { eventually, testRuntime } from '../../src/testing/index.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
@@ -70,6 +71,7 @@ test('case 1: a handler that fails on the very first message of a new group skip
   const handled: string[] = []
   let isBroken = true
   const service = defineService('first', {
+    ...stopsAtFailure,
     inputs: [input],
     concurrency: 1,
     handle({ value }) {
@@ -91,6 +93,7 @@ test('case 1: the same when the group starts at the latest: what came after the 
   const handled: string[] = []
   let isBroken = true
   const service = defineService('latest', {
+    ...stopsAtFailure,
     inputs: [input],
     start: 'latest',
     handle({ value }) {
@@ -126,6 +129,7 @@ for (const order of orders) {
       )
       const handled: string[] = []
       const service = defineService('stopping', {
+        ...stopsAtFailure,
         inputs: [input],
         outputs: [output],
         order,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { defineService, PolluxError, type Service, text, topic } from '../../src/index.ts'
 import { eventually } from '../../src/testing/index.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { Cluster, type ProcessDoings } from './lives/cluster.ts'
 import { Life } from './lives/life.ts'
 
@@ -12,6 +13,7 @@ const output = topic('output', { key: text, value: text, create: { partitions: 1
 /** Counts the events of each key, each once, and tells the count. */
 function counting(handled: string[], fails: () => boolean = () => false): Service {
   return defineService('counting', {
+    ...stopsAtFailure,
     inputs: [input],
     outputs: [output],
     state: text,
@@ -102,6 +104,7 @@ test('case 25: an event that is claimed when its process dies is claimed by nobo
   const life = new Life()
   let isReached = false
   const hanging = defineService('counting', {
+    ...stopsAtFailure,
     inputs: [input],
     state: text,
     idempotency: { by: 'event-id' },
@@ -129,6 +132,7 @@ test('case 26: an id belongs to its service and topic: others that meet the same
   const handled: string[] = []
   const services = ['billing', 'mail'].map((name) =>
     defineService(name, {
+      ...stopsAtFailure,
       inputs: [left, right],
       idempotency: { by: 'event-id' },
       handle: (message) => void handled.push(`${name} ${message.topic} ${message.id}`),

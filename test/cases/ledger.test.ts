@@ -6,6 +6,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const count = 10
@@ -17,6 +18,7 @@ test('R1: what was settled above the position stays settled through two restarts
   let first: 'waits' | 'works' = 'waits'
   let fail = (_: Error): void => {}
   const service = defineService('counting', {
+    ...stopsAtFailure,
     inputs: [input],
     state: text,
     async handle({ key }, { state }) {

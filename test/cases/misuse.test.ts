@@ -14,6 +14,7 @@ import {
 } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { faultyStore } from './faulty-store.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
@@ -69,6 +70,7 @@ test('whatever a handler returns that is no output stops the partition with a cl
   ]
   for (const [name, value, code] of garbage) {
     const service = defineService('garbage', {
+      ...stopsAtFailure,
       inputs: [input],
       outputs: [output],
       handle: () => value as never,
@@ -93,6 +95,7 @@ test('whatever a handler returns that is no output stops the partition with a cl
 test('a thenable that calls back twice counts once', async () => {
   let handled = 0
   const service = defineService('twice', {
+    ...stopsAtFailure,
     inputs: [input],
     concurrency: 1,
     handle: () => {
@@ -118,6 +121,7 @@ test('a change of state that nobody waits for counts all the same, and one that 
   const counter = json(z.number())
   const careless = (change: (state: State<number>) => unknown) =>
     defineService('careless', {
+      ...stopsAtFailure,
       inputs: [input],
       state: counter,
       handle: (_, { state }) => void change(state),
@@ -136,6 +140,7 @@ test('a change of state that nobody waits for counts all the same, and one that 
 
 test('a handler that does not wait for what it reads fails, as it may go on to a change', async () => {
   const service = defineService('careless', {
+    ...stopsAtFailure,
     inputs: [input],
     state: json(z.number()),
     handle: (_, { state }) => void state.get(),
@@ -165,6 +170,7 @@ test('an async codec is awaited, and order within a key is kept', async () => {
   const slowInput = topic('slow', { key: text, value: slow, create: { partitions: 1 } })
   const seen: string[] = []
   const service = defineService('slow', {
+    ...stopsAtFailure,
     inputs: [slowInput],
     handle: ({ value }) => void seen.push(value),
   })
@@ -196,6 +202,7 @@ test('a codec whose encode gives a promise is refused, not written', async () =>
   } as unknown as Codec<string>
   const out = topic('out', { key: text, value: wrong, create: { partitions: 1 } })
   const service = defineService('wrong', {
+    ...stopsAtFailure,
     inputs: [input],
     outputs: [out],
     handle: () => out.message({ key: 'a', value: 'x', headers: { id: 'own' } }),
@@ -212,6 +219,7 @@ test('R14: when the broker refuses an output, nothing of its key is committed on
       name === 'output' && value?.toString() === 'a3' ? new Error('too large') : undefined,
   })
   const service = defineService('refused', {
+    ...stopsAtFailure,
     inputs: [input],
     outputs: [output],
     state: text,
@@ -242,6 +250,7 @@ test('a partition with one message is not kept waiting by another with hot keys'
   const turns: (() => void)[] = []
   let quietAfter: number | undefined
   const service = defineService('fair', {
+    ...stopsAtFailure,
     inputs: [wide],
     concurrency: 2,
     async handle({ key }) {
@@ -286,6 +295,7 @@ test('headers count against the bound in bytes', async () => {
   let go = (): void => {}
   const open = new Promise<void>((resolve) => (go = resolve))
   const service = defineService('heavy', {
+    ...stopsAtFailure,
     inputs: [raw],
     concurrency: 1,
     async handle() {

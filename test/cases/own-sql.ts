@@ -14,6 +14,7 @@ import type { Store, StoreTransaction } from '../../src/ports/store.ts'
 import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 import { type TestRuntime, testRuntime } from '../../src/testing/index.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 /** A database that services keep state and rows of their own in. */
 export interface OwnDatabase {
@@ -74,6 +75,7 @@ function sameKeyTwice(name: string, database: () => OwnDatabase): void {
     const { store, ask, schema } = database()
     await ask(`create table ${schema}.prices (key text primary key, value text, changes int)`)
     const upserting = defineService('case-33', {
+      ...stopsAtFailure,
       inputs: [input],
       uses: { db: postgresTransaction },
       async handle({ key, value }, { db }) {
@@ -96,6 +98,7 @@ function sameKeyTwice(name: string, database: () => OwnDatabase): void {
 
   test(`case 33: the same key twice in one unit, with state; ${name}`, async () => {
     const remembering = defineService('case-33-state', {
+      ...stopsAtFailure,
       inputs: [input],
       state: json(z.array(z.string())),
       async handle({ value }, { state }) {
@@ -122,6 +125,7 @@ function absentIsNotNull(name: string, database: () => OwnDatabase): void {
     const { store, ask, schema } = database()
     await ask(`create table ${schema}.merged (id text primary key, flavor text, item text)`)
     const merging = defineService('case-36', {
+      ...stopsAtFailure,
       inputs: [flavors, items],
       uses: { db: postgresTransaction },
       async handle({ key, value }, { db }) {
@@ -175,6 +179,7 @@ function oddTexts(name: string, database: () => OwnDatabase): void {
 
   test(`case 39: NUL and half an emoji in keys, values, ids and state stop nothing and come back as they were; ${name}`, async () => {
     const remembering = defineService('case-39', {
+      ...stopsAtFailure,
       inputs: [documents],
       outputs: [documents],
       state: json(z.object({ texts: z.array(z.string()) })),
@@ -201,6 +206,7 @@ function oddTexts(name: string, database: () => OwnDatabase): void {
   test(`case 39: NUL in the header with an event's id tells events apart like any other byte; ${name}`, async () => {
     const seen: (string | null)[] = []
     const counting_ = defineService('case-39-header', {
+      ...stopsAtFailure,
       inputs: [input],
       idempotency: { by: 'event-id' },
       handle: ({ value }) => void seen.push(value),
@@ -218,6 +224,7 @@ function oddTexts(name: string, database: () => OwnDatabase): void {
   /** Writes a text as it is, or as `clean` has it, as text and as jsonb. */
   function writing(table: string, clean: (given: string) => string): Service {
     return defineService('case-39-rows', {
+      ...stopsAtFailure,
       inputs: [documents],
       uses: { db: postgresTransaction },
       async handle({ key, value }, { db }) {
@@ -278,6 +285,7 @@ function oddTexts(name: string, database: () => OwnDatabase): void {
   test(`case 39: an error text with such characters is told, and ends nothing but its partition; ${name}`, async () => {
     for (const [index, value] of odd.entries()) {
       const throwing = defineService(`case-39-error-${index}`, {
+        ...stopsAtFailure,
         inputs: [input],
         state: text,
         handle() {

@@ -17,6 +17,7 @@ import {
 import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { faultyStore, type StoreFault } from './faulty-store.ts'
 import { chanceOf, Pump } from './pump.ts'
 
@@ -112,6 +113,7 @@ class World {
     const isSync = (): boolean => this.chance() * 100 < plan.sync
     if (!plan.hasState) {
       return defineService('counting', {
+        ...stopsAtFailure,
         ...definition,
         handle: (message) => {
           const leave = this.#enter(message)
@@ -125,6 +127,7 @@ class World {
       })
     }
     return defineService('counting', {
+      ...stopsAtFailure,
       ...definition,
       state: json(Number_),
       handle: async (message, { state }) => {

@@ -5,6 +5,7 @@ import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, run, text, topic } from '../../src/index.ts'
 import { memoryStore } from '../../src/testing/index.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { faultyStore } from './faulty-store.ts'
 
 const { trouble, ...options } = JSON.parse(process.argv[2] ?? '{}') as { readonly trouble: string }
@@ -43,6 +44,7 @@ const handlers: Readonly<Record<string, (signal: AbortSignal) => unknown>> = {
 }
 
 const service = defineService('service', {
+  ...stopsAtFailure,
   inputs: [input],
   ...(trouble === 'store' ? { state: text } : {}),
   concurrency: trouble === 'full buffer' ? 1 : 64,

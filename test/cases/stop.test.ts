@@ -6,6 +6,7 @@ import { encodeRecord } from '../../src/engine/outputs.ts'
 import { defineService, json, type Logger, PolluxError, run, text, topic } from '../../src/index.ts'
 import { eventually, memoryStore, testRuntime, within } from '../../src/testing/index.ts'
 import { watchedBroker } from '../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { faultyStore } from './faulty-store.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
@@ -49,6 +50,7 @@ test('case 58: a handler that waits for a long time is let finish; told to hurry
   const { broker, memory } = await brokerWith(message('a'), message('a'), message('b'))
   let waiting = 0
   const sleepy = defineService('sleepy', {
+    ...stopsAtFailure,
     inputs: [input],
     async handle({ key }, { signal }) {
       if (key === 'b') return
@@ -83,6 +85,7 @@ test('case 58: a handler that never returns is left behind after drainTimeout, o
   const { broker } = await brokerWith(message('a'), message('b'))
   let started = 0
   const stuck = defineService('stuck', {
+    ...stopsAtFailure,
     inputs: [input],
     handle() {
       started += 1
@@ -104,6 +107,7 @@ test('case 58: a handler that never returns is left behind after drainTimeout, o
 })
 
 const counting = defineService('counting', {
+  ...stopsAtFailure,
   inputs: [input],
   state: json(z.number()),
   async handle(_, { state }) {
@@ -166,6 +170,7 @@ test('a failure while stopping is still told', async () => {
   const { broker } = await brokerWith(message('a'))
   let fail = (_: Error): void => {}
   const late = defineService('late', {
+    ...stopsAtFailure,
     inputs: [input],
     handle: () => new Promise<undefined>((_, reject) => (fail = reject)),
   })

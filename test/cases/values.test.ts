@@ -16,6 +16,7 @@ import {
 } from '../../src/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
 import type { AnyTopic } from '../../src/topic.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 interface Bytes {
   readonly key: string | null
@@ -28,6 +29,7 @@ async function passOn<K, V>(key: Codec<K>, value: Codec<V>, records: readonly By
   const output = topic('output', { key, value, create: { partitions: 1 } })
   const seen: { key: unknown; value: unknown; tombstone: boolean }[] = []
   const service = defineService('passing', {
+    ...stopsAtFailure,
     inputs: [input as AnyTopic],
     outputs: [output as AnyTopic],
     handle: (given: never) => {
@@ -157,6 +159,7 @@ test('case 53: state can be a tombstone of its own: null, absent and empty', asy
   const input = topic('input', { key: text, value: nullable(text), create: { partitions: 1 } })
   const seen: unknown[] = []
   const service = defineService('keeping', {
+    ...stopsAtFailure,
     inputs: [input],
     state: text,
     async handle({ value }, { state }) {

@@ -43,7 +43,16 @@ function attemptOf(service: Service, work: Work): Attempt {
   const encode: AttemptParts['encode'] = (one, returned) => encodeOutputs(service, one, returned)
   const clock = new ManualClock()
   return new Attempt(
-    { service, logger: silent, clock, encode, stale() {}, count() {}, waiting: () => () => {} },
+    {
+      service,
+      logger: silent,
+      clock,
+      encode,
+      worked() {},
+      stale() {},
+      count() {},
+      waiting: () => () => {},
+    },
     work,
   )
 }

@@ -8,6 +8,7 @@ import { memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
 import { unreachable } from '../cases/faulty-store.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { MemoryTable } from '../testing/transactional-memory-store.ts'
 import { kept } from './kept.ts'
 
@@ -118,6 +119,7 @@ class World {
   #service(failing: string | undefined): Service {
     const { kind, batch, concurrency, order, tells, waits } = this.#plan
     return defineService('copying', {
+      ...stopsAtFailure,
       inputs: [input],
       outputs: [output],
       batch,

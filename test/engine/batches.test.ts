@@ -15,6 +15,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { eventually, ManualClock, memoryStore, testRuntime } from '../../src/testing/index.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
 import { unreachable } from '../cases/faulty-store.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { MemoryTable } from '../testing/transactional-memory-store.ts'
 import { kept } from './kept.ts'
 
@@ -37,6 +38,7 @@ const valuesOf = (messages: readonly { readonly value: string }[]): string =>
 /** A service that keeps what it was called with, and fails whenever `bad` is among it. */
 function keeping(calls: string[], bad?: string, more: { batch?: number } = {}): Service {
   return defineService('keeping', {
+    ...stopsAtFailure,
     inputs: [input],
     ...more,
     handleMany(messages) {
@@ -74,6 +76,7 @@ test('calls that run at once have different partitions, and there are as many as
   const running = new Set<number>()
   const open: (() => void)[] = []
   const service = defineService('parallel', {
+    ...stopsAtFailure,
     inputs: [input],
     batch: 2,
     async handleMany(messages) {
@@ -136,6 +139,7 @@ test('a message that cannot be decoded is not given to the handler, and the othe
     create: { partitions: 2 },
   })
   const service = defineService('strict', {
+    ...stopsAtFailure,
     inputs: [strict],
     handleMany: (messages) => void calls.push(valuesOf(messages)),
   })
@@ -149,6 +153,7 @@ function returning(
   results: (messages: readonly Message<string, string, string>[]) => unknown,
 ): Service {
   return defineService('returning', {
+    ...stopsAtFailure,
     inputs: [input],
     outputs: [output],
     handleMany: (messages) =>
@@ -220,6 +225,7 @@ for (const uses of [undefined, { db: memoryTable }]) {
   test(`R7: of two copies of an event the second waits for the first one’s end, ${uses ? 'in' : 'without'} a transaction`, async () => {
     const calls: string[] = []
     const service = defineService('once', {
+      ...stopsAtFailure,
       inputs: [input],
       idempotency: { by: 'event-id' },
       ...(uses && { uses }),
@@ -243,6 +249,7 @@ function writing(
   fails: (messages: readonly { readonly value: string }[]) => unknown = () => undefined,
 ): Service {
   return defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     uses: { db: memoryTable },
     handleMany(messages, { db }) {
@@ -331,6 +338,7 @@ test('a stop that has waited long enough aborts the signal, and what the call wa
   const clock = new ManualClock()
   const started = Promise.withResolvers<void>()
   const service = defineService('waiting', {
+    ...stopsAtFailure,
     inputs: [input],
     async handleMany(_, { signal }) {
       started.resolve()

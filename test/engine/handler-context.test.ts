@@ -10,6 +10,7 @@ import {
   topic,
 } from '../../src/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const input = topic('input', { value: bytes, create: { partitions: 1 } })
 const message = input.message({ key: null, value: Buffer.from('x') })
@@ -17,6 +18,7 @@ const message = input.message({ key: null, value: Buffer.from('x') })
 test('a handler has the runtime’s clock, and what it counts is there under its names', async () => {
   let time = 0
   const service = defineService('service', {
+    ...stopsAtFailure,
     inputs: [input],
     handle(_, { clock, count }) {
       time = clock.now()
@@ -47,6 +49,7 @@ function waiting(error: Error): {
 } {
   const begun = Promise.withResolvers<void>()
   const service = defineService('service', {
+    ...stopsAtFailure,
     inputs: [input],
     async handle(_, { stopping, signal }) {
       begun.resolve()
@@ -80,6 +83,7 @@ test('any other error is a failure while stopping as well', async () => {
 
 test('a RetryableError of a partition that goes on stops it', async () => {
   const service = defineService('service', {
+    ...stopsAtFailure,
     inputs: [input],
     handle() {
       throw new RetryableError('not now', { after: '2s' })

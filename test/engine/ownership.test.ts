@@ -9,12 +9,14 @@ import { storeOver } from '../../src/testing/store-over.ts'
 import { faultyStore, type StoreFault } from '../cases/faulty-store.ts'
 import { Cluster } from '../cases/lives/cluster.ts'
 import { Life } from '../cases/lives/life.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const left = topic('left', { key: text, value: text, create: { partitions: 1 } })
 const right = topic('right', { key: text, value: text, create: { partitions: 1 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
 
 const appending = defineService('appending', {
+  ...stopsAtFailure,
   inputs: [left, right],
   outputs: [output],
   state: text,
@@ -26,6 +28,7 @@ const appending = defineService('appending', {
 })
 
 const copying = defineService('copying', {
+  ...stopsAtFailure,
   inputs: [left],
   outputs: [output],
   publish: 'outbox',
@@ -131,6 +134,7 @@ test('R8: what another partition has built on the work of a fenced one is done a
   }
   const handled: string[] = []
   const service = defineService('appending', {
+    ...stopsAtFailure,
     inputs: [left, right],
     state: text,
     async handle({ value }, { state }) {
@@ -223,6 +227,7 @@ test('R7: two copies of an event in two partitions are handled once, also when b
   const handled: string[] = []
   const go = Promise.withResolvers<void>()
   const service = defineService('once', {
+    ...stopsAtFailure,
     inputs: [twice],
     idempotency: { by: 'event-id' },
     async handle({ partition }) {
@@ -246,6 +251,7 @@ test('R7: two copies of an event in two partitions are handled once, also when b
 test('R12: an output that the broker would refuse fails its message before anything is stored', async () => {
   using scene = await newScene()
   const large = defineService('appending', {
+    ...stopsAtFailure,
     inputs: [left],
     outputs: [output],
     state: text,
@@ -290,6 +296,7 @@ test('a key does not stand still behind a message that is to be handled again an
     })
   const handled: string[] = []
   const service = defineService('appending', {
+    ...stopsAtFailure,
     inputs: [left, right],
     state: text,
     async handle({ value }, { state }) {

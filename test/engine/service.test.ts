@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { defineService, json, PolluxError, text, topic } from '../../src/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const Price = z.object({ price: z.number() })
 const prices = topic('prices', { key: text, value: json(Price), create: { partitions: 3 } })
 const highs = topic('highs', { key: text, value: json(Price) })
 
 const keepHighs = defineService('keep-highs', {
+  ...stopsAtFailure,
   inputs: [prices],
   outputs: [highs],
   state: json(Price),
@@ -48,6 +50,7 @@ test('a stored output carries an id that follows from its input', async () => {
 
 test('an output made of an event with a long id does not grow', async () => {
   const byEvent = defineService('by-event', {
+    ...stopsAtFailure,
     inputs: [prices],
     outputs: [highs],
     idempotency: { by: 'event-id' },
@@ -63,6 +66,7 @@ test('an output made of an event with a long id does not grow', async () => {
 
 test('a failing handler stops its partition in front of the message', async () => {
   const failing = defineService('failing', {
+    ...stopsAtFailure,
     inputs: [prices],
     handle({ value }) {
       if (value.price === 2) throw new Error('no twos')

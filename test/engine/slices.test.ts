@@ -6,6 +6,7 @@ import { ManualClock, memoryStore, testRuntime } from '../../src/testing/index.t
 import { MemoryStoreData } from '../../src/testing/memory-store.ts'
 import { storeOver } from '../../src/testing/store-over.ts'
 import { unreachable } from '../cases/faulty-store.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { MemoryTable } from '../testing/transactional-memory-store.ts'
 
 interface Table {
@@ -58,6 +59,7 @@ test('a transaction whose end is unknown while the service stops is not passed o
     }),
   )
   const service = defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     uses: { db: memoryTable },
     async handle({ key, value }, { db }) {
@@ -90,6 +92,7 @@ test('handlers run one after the other in one transaction, each seeing what earl
   )
   let running = 0
   const service = defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     uses: { db: memoryTable },
     async handle({ value }, { db }) {
@@ -110,6 +113,7 @@ test('handlers run one after the other in one transaction, each seeing what earl
 test('a message that fails takes back what it wrote itself, and those before it stay', async () => {
   const table = new MemoryTable()
   const service = defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     uses: { db: memoryTable },
     async handle({ key, value }, { db }) {
@@ -157,6 +161,7 @@ test('the end of a transaction is no fault of its messages: all are done again, 
     }
   })
   const service = defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     uses: { db: memoryTable },
     handle({ key, value }, { db }) {
@@ -176,6 +181,7 @@ test('R7: of two copies of an event in one transaction the second waits for its 
   const table = new MemoryTable()
   const handled: string[] = []
   const service = defineService('writing', {
+    ...stopsAtFailure,
     inputs: [input],
     idempotency: { by: 'event-id' },
     uses: { db: memoryTable },

@@ -9,6 +9,7 @@ import {
   memoryStore,
   testRuntime,
 } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import {
   answering,
   answers,
@@ -74,7 +75,7 @@ test('case 12: a message that always fails is given up after its attempts', asyn
     { attempts: 3 },
   )
   await assert.rejects(answersTo(service, [ask('good'), ask('bad')]), ({ cause }: PolluxError) => {
-    assert.ok(PolluxError.is(cause, 'POLLUX_RETRY_LATER'))
+    assert.ok(PolluxError.is(cause, 'POLLUX_NOT_RETRYABLE'))
     assert.match(cause.message, /failed 3 times, at last: status 500/)
     return true
   })
@@ -142,6 +143,7 @@ test('a result that comes after a newer version’s is rejected, also when anoth
   const old = Promise.withResolvers<void>()
   const asked: number[] = []
   const service = delegate('newest', {
+    ...stopsAtFailure,
     input: versions,
     outputs: [answers],
     idempotency: { by: 'version', of: ({ value }) => value.version },

@@ -14,6 +14,7 @@ import {
 import type { OutgoingRecord } from '../../src/ports/broker.ts'
 import { keyPartitions } from '../../src/testing/broker-contract/key-partitions.ts'
 import { testRuntime } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { read, write } from './records.ts'
 
 const Order = z.object({ total: z.number() })
@@ -64,6 +65,7 @@ async function routed(
 }
 
 const bySize = router('by-size', {
+  ...stopsAtFailure,
   input: orders,
   routes: [
     { when: { value: (value) => (value?.total ?? 0) >= 1_000 }, to: large },
@@ -95,6 +97,7 @@ test('key, value, headers and timestamp pass byte for byte: repeated and null he
     { name: 'binary', value: Buffer.from([0, 255, 128]) },
   ]
   const byHeaders = router('by-headers', {
+    ...stopsAtFailure,
     input: topic('orders', { key: untouched, value: untouched }),
     routes: [{ when: { headers: (all) => all.get('tag') === 'b' }, to: rest }],
     otherwise: 'dead-letter',
@@ -123,6 +126,7 @@ test('a message without an id is given one, and nothing else', async () => {
 
 test('case 53: null, empty and the text null are told apart, and a tombstone passes without being decoded', async () => {
   const byKey = router('by-key', {
+    ...stopsAtFailure,
     input: topic('orders', { key: nullable(text), value: untouched }),
     routes: [{ when: { key: (key) => key === 'a' }, to: rest }],
     otherwise: 'drop',
@@ -150,6 +154,7 @@ test('the value is decoded only where headers and key hold', async () => {
     },
   }
   const careful = router('careful', {
+    ...stopsAtFailure,
     input: topic('orders', { key: text, value: counting }),
     routes: [
       {
@@ -180,6 +185,7 @@ test('codecs that decode asynchronously decide as well, in the order of the rout
   const slow: Codec<string> = { ...text, decode: async (value) => value.toString() }
   const [first, second] = [topic('first', { value: bytes }), topic('second', { value: bytes })]
   const patient = router('patient', {
+    ...stopsAtFailure,
     input: topic('orders', { key: slow, value: slow }),
     routes: [
       { when: { key: (key) => key === 'a', value: (value) => value === '1' }, to: first },
@@ -198,6 +204,7 @@ test('codecs that decode asynchronously decide as well, in the order of the rout
 
 test('a value that cannot be decoded, and a message that no route takes, are refused for good', async () => {
   const strict = router('strict', {
+    ...stopsAtFailure,
     input: topic('orders', { key: nullable(text), value: json(Order) }),
     routes: [{ when: { value: ({ total }) => total > 5 }, to: rest }],
     otherwise: 'dead-letter',
@@ -220,6 +227,7 @@ test('case 49: a routed key goes to the partition that Java’s default partitio
   assert.ok(table.length > 3)
   const spread = topic('spread', { value: nullable(bytes), create: { partitions: 12 } })
   const all = router('all', {
+    ...stopsAtFailure,
     input: topic('orders', { value: nullable(bytes), create: { partitions: 1 } }),
     routes: [{ when: { headers: () => true }, to: spread }],
     otherwise: 'drop',
@@ -236,6 +244,7 @@ test('everything that is wrong with a router is said at once', () => {
   assert.throws(
     () =>
       router('wrong', {
+        ...stopsAtFailure,
         input: orders,
         routes: [
           { when: {}, to: large },

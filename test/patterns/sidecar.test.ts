@@ -6,6 +6,7 @@ import { json, nullable, PolluxError, run, sidecar, text, topic } from '../../sr
 import { silent } from '../../src/ports/logger.ts'
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { sendTo } from '../../src/testing/logs.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { MemoryTarget } from './sidecar/memory-target.ts'
 
 const Item = z.object({ name: z.string(), stock: z.object({ pieces: z.int() }).nullish() })
@@ -65,6 +66,7 @@ test('a target is opened before the first message and closed after the last', as
 test('columns come from fields and functions; an absent one is undefined, a tombstone has none', async () => {
   const target = new MemoryTarget()
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,
@@ -94,6 +96,7 @@ test('columns come from fields and functions; an absent one is undefined, a tomb
 test('a message that its mapping throws at fails alone', async () => {
   const target = new MemoryTarget()
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,
@@ -112,7 +115,13 @@ test('a message that its mapping throws at fails alone', async () => {
 
 test('tombstones are passed over or refused where that is asked for', async () => {
   const target = new MemoryTarget()
-  const common = { input: items, target, key, columns: { name: 'name' } } as const
+  const common = {
+    input: items,
+    target,
+    key,
+    columns: { name: 'name' },
+    ...stopsAtFailure,
+  } as const
   const gone = items.message({ key: 'a', value: null })
   await using ignoring = await testRuntime(sidecar('ignore', { ...common, tombstones: 'ignore' }))
   await ignoring.send(gone)
@@ -149,6 +158,7 @@ test('case 12: while the target is away a partition can be given to another memb
   const target = new MemoryTarget()
   // One call has the messages of both partitions.
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target,
     key,

@@ -2,17 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defineService, PolluxError, text, topic } from '../../src/index.ts'
 import { eventually, testRuntime, within } from '../../src/testing/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const words = topic('words', { key: text, value: text, create: { partitions: 2 } })
 const loud = topic('loud', { key: text, value: text, create: { partitions: 2 } })
 const louder = topic('louder', { key: text, value: text })
 
 const shout = defineService('shout', {
+  ...stopsAtFailure,
   inputs: [words],
   outputs: [loud],
   handle: ({ key, value }) => loud.message({ key, value: `${value}!` }),
 })
 const shoutAgain = defineService('shout-again', {
+  ...stopsAtFailure,
   inputs: [loud],
   outputs: [louder],
   handle: ({ key, value }) => louder.message({ key, value: `${value}!` }),
@@ -31,6 +34,7 @@ test('settled waits for outputs that other services read', async () => {
 
 test('settled tells what stopped a service', async () => {
   const failing = defineService('failing', {
+    ...stopsAtFailure,
     inputs: [words],
     handle() {
       throw new Error('no words')
@@ -44,6 +48,7 @@ test('settled tells what stopped a service', async () => {
 test('a failure that the test did not look at is thrown at its end', async () => {
   let hasThrown = false
   const failing = defineService('failing', {
+    ...stopsAtFailure,
     inputs: [words],
     handle() {
       hasThrown = true
@@ -61,6 +66,7 @@ test('a failure that the test did not look at is thrown at its end', async () =>
 test('a handler that never returns does not hold the end of a test', async () => {
   let isRunning = false
   const stuck = defineService('stuck', {
+    ...stopsAtFailure,
     inputs: [words],
     async handle() {
       isRunning = true

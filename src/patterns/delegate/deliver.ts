@@ -1,3 +1,4 @@
+import { backoffWait } from '../../backoff.ts'
 import { errorText } from '../../errors.ts'
 import { NonRetryableError, RetryableError } from '../../handler-errors.ts'
 import { pause } from '../../pause.ts'
@@ -23,8 +24,8 @@ export interface DeliveryParts<R> {
 /**
  * Calls until it succeeds, and waits in between as long as it takes. Meanwhile the handler is in work and nothing else: fetching
  * stops when enough handlers wait, and the group membership is kept.
- * @throws POLLUX_NOT_RETRYABLE for what is refused for good; POLLUX_RETRY_LATER when its attempts are used up, it would have to
- * wait for too long, or its partition is given up.
+ * @throws POLLUX_NOT_RETRYABLE for what is refused for good, and when its attempts are used up; POLLUX_RETRY_LATER when it
+ * would have to wait for too long, or its partition is given up.
  */
 export async function deliver<R>(parts: DeliveryParts<R>): Promise<R> {
   const { barrier, context } = parts
@@ -107,12 +108,11 @@ async function afterFailure<R>(
   if (kind === 'permanent')
     throw new NonRetryableError(`The call was refused: ${text}`, { cause: error })
   if (failures >= attempts)
-    throw new RetryableError(`The call failed ${failures} times, at last: ${text}`, {
+    throw new NonRetryableError(`The call failed ${failures} times, at last: ${text}`, {
       cause: error,
-      ...(after > 0 ? { after } : {}),
     })
   if (after > longestWait) throw askedTooMuch(after, error)
-  const wait = clock.random() * Math.min(backoff.max, backoff.base * 2 ** Math.min(attempt - 1, 30))
+  const wait = backoffWait(backoff, attempt, clock.random())
   log.debug({ error: text, kind, attempt, wait }, 'a call failed, trying again')
   await pause(clock, wait, stopping)
   if (stopping.aborted) throw stopped('a failed call waits for its next try')

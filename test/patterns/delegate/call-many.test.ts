@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { delegate, PolluxError, type Service } from '../../../src/index.ts'
 import type { CallManyContext } from '../../../src/patterns/delegate/definition.ts'
 import { eventually, ManualClock, testRuntime } from '../../../src/testing/index.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import { answers, answersTo, ask, questions, status } from './scene.ts'
 
 /** A delegate that asks in batches; `callMany` is given the questions' texts. */
@@ -14,6 +15,7 @@ function asking(
   options: object = {},
 ): Service {
   return delegate('answer', {
+    ...stopsAtFailure,
     input: questions,
     outputs: [answers],
     callMany: async (messages, context) =>

@@ -6,6 +6,7 @@ import { classify } from '../../../src/patterns/delegate/classify.ts'
 import { systemClock } from '../../../src/system-clock.ts'
 import { eventually, testRuntime } from '../../../src/testing/index.ts'
 import { Child } from '../../crash/child-process.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import type { Plan } from './http-server-process.ts'
 import { HttpService } from './http-service.ts'
 import { answers, ask, questions, realClock } from './scene.ts'
@@ -20,6 +21,7 @@ after(() => http.process.kill())
 /** A delegate that asks the service, under a name of its own. */
 function asking(name: string, options: object = {}, at: string = http.url): Service {
   return delegate(name, {
+    ...stopsAtFailure,
     input: questions,
     outputs: [answers],
     call: ({ value }, context) =>

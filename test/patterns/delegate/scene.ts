@@ -17,6 +17,7 @@ import {
   type TestRuntimeOptions,
   testRuntime,
 } from '../../../src/testing/index.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 
 export const questions = topic('questions', { key: text, value: text, create: { partitions: 1 } })
 export const answers = topic('answers', { key: text, value: text, create: { partitions: 1 } })
@@ -51,6 +52,7 @@ export function answering(
     outputs: [answers],
     call: ({ value }, context) => call(value, context),
     handle: (value, { key }) => answers.message({ key, value }),
+    ...stopsAtFailure,
     ...options,
   } as DelegateDefinition<typeof questions, readonly [typeof answers], string>)
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { embeddedBroker, sharedMemory } from '../../../src/embedded/index.ts'
 import { delegate, PolluxError, type RetryableError } from '../../../src/index.ts'
 import { eventually, ManualClock, testRuntime } from '../../../src/testing/index.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import { answering, answersTo, ask, moving, status, stumbling, versions } from './scene.ts'
 
 test('case 50: no call is made earlier than asked for; overload uses up no attempts, and those that wait come back one by one', async () => {
@@ -177,6 +178,7 @@ test('cases 9, 50: a rebalance ends the waits of a partition that goes to somebo
   const memory = sharedMemory()
   const clock = new ManualClock()
   const service = delegate('moving', {
+    ...stopsAtFailure,
     input: versions,
     call: ({ value: { version } }) => {
       if (version === 1) throw status(429, 600_000)

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { PolluxError, type Store } from '../../../src/index.ts'
 import { type TestRuntime, testRuntime } from '../../../src/testing/index.ts'
+import { deadLettersOf, told as toldBy } from '../../retry/dead-letters.ts'
 import { pgliteDatabase, type TestDatabase } from '../../sql/test-database.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import { type BooksOptions, books, booksGate, factsOf, priceSet, textReady } from '../gate-books.ts'
 
 let database: TestDatabase
@@ -79,13 +81,17 @@ test('a late fact is ignored and counted', async () => {
   assert.equal(runtime.counts[0]?.own['late'], 1)
 })
 
-test('a late fact fails, and its gate stays as it was', async () => {
-  const runtime = await start({ late: 'dead-letter' })
+test('a late fact is a dead letter, and its gate stays as it was', async () => {
+  await using runtime = await start({ late: 'dead-letter' })
   await runtime.send(...factsOf('a'))
   await runtime.settled()
   await runtime.send(priced(13))
-  await assert.rejects(runtime.settled(), /The fact 'price' came after its gate had opened/)
-  await assert.rejects(runtime.stop())
+  await runtime.settled()
+  const [letter] = await deadLettersOf(runtime.broker, `gate-${number}`)
+  assert.match(
+    (letter && toldBy(letter).message) ?? '',
+    /The fact 'price' came after its gate had opened/,
+  )
   assert.deepEqual(await database.ask(`select price_payload from gate_${number}`), [
     { price_payload: 12 },
   ])
@@ -120,6 +126,7 @@ test('a late fact begins the gate anew', async () => {
 
 test('what open throws stops the message that completed the gate, and leaves no trace of it', async () => {
   const runtime = await start({
+    ...stopsAtFailure,
     open: () => {
       throw new Error('as planned')
     },
