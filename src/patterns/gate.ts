@@ -6,6 +6,7 @@ import { defineService, type Service } from '../service.ts'
 import type { AnyTopic, Topic } from '../topic.ts'
 import { checkGate } from './gate/check.ts'
 import type { Facts, GateDefinition } from './gate/definition.ts'
+import { markGate } from './gate/gates.ts'
 import { gateOptions } from './gate/options.ts'
 import { type GateDatabase, GateTable } from './gate/table.ts'
 import { GateWork } from './gate/work.ts'
@@ -40,24 +41,29 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     name: fact,
     isKept: keep !== undefined,
   }))
+  const table = new GateTable(given.table, columns)
   const work = new GateWork(
     { facts, open, late, expire, timeout },
-    new GateTable(given.table, columns),
+    table,
     key as ((message: Message) => unknown) | undefined,
     forget,
   )
   const { batch, start, outsideReset, idempotency } = given
-  return defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(name, {
-    ...(batch === undefined ? {} : { batch }),
-    ...(start === undefined ? {} : { start }),
-    ...(outsideReset === undefined ? {} : { outsideReset }),
-    ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
-    ...(outputs === undefined ? {} : { outputs }),
-    inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],
-    uses: { db },
-    handleMany: (messages, context) => work.takeIn(messages, context),
-    ...(timeout === undefined && forget === undefined
-      ? {}
-      : { schedule: { run: (context) => work.tidy(context) } }),
-  })
+  const service = defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(
+    name,
+    {
+      ...(batch === undefined ? {} : { batch }),
+      ...(start === undefined ? {} : { start }),
+      ...(outsideReset === undefined ? {} : { outsideReset }),
+      ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
+      ...(outputs === undefined ? {} : { outputs }),
+      inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],
+      uses: { db },
+      handleMany: (messages, context) => work.takeIn(messages, context),
+      ...(timeout === undefined && forget === undefined
+        ? {}
+        : { schedule: { run: (context) => work.tidy(context) } }),
+    },
+  )
+  return markGate(service, table)
 }

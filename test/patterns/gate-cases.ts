@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { milliseconds } from '../../src/duration.ts'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { fact, gate, run, text, topic } from '../../src/index.ts'
+import { fact, gate, gates, run, text, topic } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 import { eventually, ManualClock, messagesOf, testRuntime } from '../../src/testing/index.ts'
@@ -19,6 +19,7 @@ export function gateCases(name: string, database: () => OwnDatabase): void {
   twoAtOnce(name, database, table)
   anyOrder(name, database, table)
   deadlines(name, database, table)
+  looking(name, database, table)
 }
 
 function twoAtOnce(name: string, database: () => OwnDatabase, table: () => string): void {
@@ -166,6 +167,54 @@ function deadlines(name: string, database: () => OwnDatabase, table: () => strin
     await after.settled()
     const told = (await after.messages(books)).map(({ value }) => value)
     assert.deepEqual(told, ['no rights; price 12'])
+  })
+}
+
+function looking(name: string, database: () => OwnDatabase, table: () => string): void {
+  test(`gates() says which gates wait and for what, and what a key's row says; ${name}`, async () => {
+    const { store, ask } = database()
+    const service = booksGate('looked-at', table(), { timeout: '2h' })
+    const looking_ = gates(service, { query: ask })
+    await assert.rejects(looking_.waiting(), { code: 'POLLUX_TABLE_INVALID' })
+    await using runtime = await testRuntime(service, { store: store() })
+    const start = runtime.clock.now()
+    const [words, cover, price, rights] = factsOf('a')
+    await runtime.send(words, price)
+    await runtime.settled()
+    await runtime.clock.advance(milliseconds('1h'))
+    await runtime.send(cover, ...factsOf('b').slice(1), ...factsOf('c'))
+    await runtime.settled()
+    const now = runtime.clock.now()
+    const waiting = async (filter: Parameters<typeof looking_.waiting>[0]) =>
+      (await looking_.waiting(filter)).map(({ key, missing }) => [key, ...missing])
+    const [a, b] = [
+      ['a', 'rights'],
+      ['b', 'text'],
+    ]
+    assert.deepEqual(await waiting({}), [a, b])
+    assert.deepEqual(await waiting({ missing: 'text' }), [b])
+    assert.deepEqual(await waiting({ limit: 1 }), [a])
+    assert.deepEqual(await waiting({ olderThan: '3650d' }), [])
+    assert.deepEqual(await looking_.find('a'), {
+      key: 'a',
+      stage: 'waiting',
+      missing: ['rights'],
+      since: start,
+      openedAt: null,
+      expiresAt: start + milliseconds('2h'),
+      expiredAt: null,
+      facts: [
+        { name: 'text', cameAt: start, payload: undefined },
+        { name: 'cover', cameAt: now, payload: undefined },
+        { name: 'price', cameAt: start, payload: 12 },
+        { name: 'rights', cameAt: null, payload: undefined },
+      ],
+    })
+    await runtime.send(rights)
+    await runtime.settled()
+    const { stage, openedAt } = (await looking_.find('a')) ?? {}
+    assert.deepEqual([stage, openedAt], ['opened', now])
+    assert.equal(await looking_.find('nobody'), undefined)
   })
 }
 

@@ -1,6 +1,6 @@
 // Checked by the compiler alone: each refusal below is an error if the compiler accepts it.
 import { z } from 'zod'
-import { fact, gate, json, text, topic } from '../../src/index.ts'
+import { fact, gate, gates, json, type Service, text, topic } from '../../src/index.ts'
 import { postgresTransaction } from '../../src/postgres/index.ts'
 import type { Equal, Expect } from './expect.ts'
 
@@ -57,3 +57,16 @@ gate('what is not kept is not there', {
 
 // @ts-expect-error: a table is needed
 gate('no table', { facts, db: postgresTransaction, open() {} })
+
+declare const service: Service
+declare const pool: { query(text: string, params: unknown[]): Promise<{ readonly rows: object[] }> }
+
+const found = await gates(service, pool).find('key')
+checked<Expect<Equal<NonNullable<typeof found>['stage'], 'waiting' | 'opened' | 'expired'>>>()
+void gates(service, pool).waiting({ missing: 'price', olderThan: '3h', limit: 10 })
+
+// @ts-expect-error: no duration
+void gates(service, pool).waiting({ olderThan: '3 hours' })
+
+// @ts-expect-error: a service, not its name
+gates('publishing', pool)

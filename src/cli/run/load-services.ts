@@ -110,12 +110,12 @@ export function collectServices(
 
 function isService(value: unknown): value is Service {
   if (typeof value !== 'object' || value === null) return false
-  const { name, inputs, options, handle } = value as Partial<Service>
+  const { name, inputs, options, handle, handleMany } = value as Partial<Service>
   return (
     typeof name === 'string' &&
     Array.isArray(inputs) &&
     typeof options === 'object' &&
-    typeof handle === 'function'
+    [handle, handleMany].some((one) => typeof one === 'function')
   )
 }
 
