@@ -41,7 +41,10 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     name: fact,
     isKept: keep !== undefined,
   }))
-  const table = new GateTable(given.table, columns)
+  const table = new GateTable(given.table, columns, {
+    open: timeout !== undefined,
+    ended: forget !== undefined,
+  })
   const work = new GateWork(
     { facts, open, late, expire, timeout },
     table,

@@ -25,7 +25,7 @@ test('an account that may make no tables is told what somebody else has to run',
   try {
     await client.query(`set role ${role}`)
     const table = new GateTable(`${schema}.forbidden`, [{ name: 'paid', isKept: true }])
-    const prepare = () => table.prepare(databaseOf(client))
+    const prepare = () => table.prepare(databaseOf(client), {})
     await assert.rejects(prepare(), ({ code, found, hint }) => {
       assert.deepEqual(
         [code, found],
@@ -34,7 +34,7 @@ test('an account that may make no tables is told what somebody else has to run',
       assert.match(hint, /create table if not exists .*"paid_payload" jsonb/s)
       return true
     })
-    for (const statement of table.statements) await ask(statement)
+    await ask(table.shape.statement)
     await prepare()
   } finally {
     await client.end()
@@ -48,7 +48,7 @@ test('members that make the same table at the same time all find it', async () =
   const prepared = clients.map(async (client) => {
     const table = new GateTable(`${schema}.at_once`, [{ name: 'paid', isKept: false }])
     await client.query('begin')
-    await table.prepare(databaseOf(client))
+    await table.prepare(databaseOf(client), {})
     await client.query('commit')
   })
   await Promise.all(prepared)

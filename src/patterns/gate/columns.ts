@@ -11,7 +11,8 @@ export interface FactColumn {
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-const inMs = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`
+// Below milliseconds there is something of ours: see `arrivals.ts`.
+const inMs = (column: string): string => `floor(extract(epoch from ${column}) * 1000)::float8`
 const times = ['opened_at', 'expires_at', 'expired_at'] as const
 
 /** What the database gives of a row. */
@@ -32,19 +33,27 @@ export function columnsOf(facts: readonly FactColumn[]): ReadonlyMap<string, str
   ])
 }
 
-/** What stands behind `select` or `returning` for `asRow`. */
-export function selectedOf(facts: readonly FactColumn[]): string {
+/** What was kept of each fact, as texts, for `parsedOf`. */
+export function keptOf(facts: readonly FactColumn[]): string {
   const kept = facts.map(({ name, isKept }) =>
     isKept ? `${quoted(`${name}_payload`)}::text` : 'null',
   )
+  return `array[${kept.join(', ')}]::text[]`
+}
+
+/** What stands behind `select` or `returning` for `asRow`. */
+export function selectedOf(facts: readonly FactColumn[]): string {
   return (
     `key, array[${facts.map(({ name }) => inMs(quoted(name))).join(', ')}] as came, ` +
-    `array[${kept.join(', ')}]::text[] as kept, ${inMs('opened_at')} as "openedAt", ` +
+    `${keptOf(facts)} as kept, ${inMs('opened_at')} as "openedAt", ` +
     `${inMs('expires_at')} as "expiresAt", ${inMs('expired_at')} as "expiredAt"`
   )
 }
 
 export function asRow({ kept, ...row }: Selected): Row {
-  const parsed = kept.map((text): unknown => (text === null ? undefined : JSON.parse(text)))
-  return { ...row, kept: parsed, hasChanged: false }
+  return { ...row, kept: parsedOf(kept), hasChanged: false }
+}
+
+export function parsedOf(kept: readonly (string | null)[]): unknown[] {
+  return kept.map((text): unknown => (text === null ? undefined : JSON.parse(text)))
 }

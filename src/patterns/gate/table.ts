@@ -1,6 +1,7 @@
+import { Arrivals } from './arrivals.ts'
 import { asRow, columnsOf, type FactColumn, quoted, type Selected, selectedOf } from './columns.ts'
 import type { Row } from './row.ts'
-import { checkTable, prepareTable, type TableShape } from './table-check.ts'
+import { checkTable, TableCheck, type TableIndex, type TableShape } from './table-check.ts'
 
 /** What a gate asks its store for. */
 export interface GateDatabase {
@@ -12,19 +13,25 @@ export class GateTable {
   /** As it stands in SQL. */
   readonly name: string
   readonly facts: readonly FactColumn[]
-  readonly #columns: ReadonlyMap<string, string>
+  readonly shape: TableShape
+  readonly arrivals: Arrivals
+  readonly #check: TableCheck
   readonly #selected: string
   readonly #update: string
-  readonly statements: readonly string[]
 
   /** @param name `table` or `schema.table` */
-  constructor(name: string, facts: readonly FactColumn[]) {
+  constructor(
+    name: string,
+    facts: readonly FactColumn[],
+    searches: Searches = { open: false, ended: false },
+  ) {
     this.facts = facts
-    this.name = name.split('.').map(quoted).join('.')
-    this.#columns = columnsOf(facts)
-    this.statements = this.#statements(name.split('.').at(-1) as string)
+    this.shape = shapeOf(name, columnsOf(facts), searches)
+    this.name = this.shape.name
+    this.#check = new TableCheck(this.shape)
     this.#selected = selectedOf(facts)
-    const written = [...this.#columns].slice(1)
+    this.arrivals = new Arrivals(this.name, facts)
+    const written = [...this.shape.columns].slice(1)
     const columns = written.map(([column]) => quoted(column))
     const values = written.map(([, type], index) =>
       type === 'jsonb' ? `c${index}::jsonb` : `to_timestamp(c${index} / 1000)`,
@@ -39,32 +46,25 @@ export class GateTable {
       `on conflict (key) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}`
   }
 
-  /** Makes the table where it is missing, and checks its columns. @throws POLLUX_TABLE_INVALID */
-  async prepare(db: GateDatabase): Promise<void> {
-    await prepareTable(db, this.#shape)
+  /**
+   * Makes what is missing of it, and checks its columns, once for each runtime.
+   * @param runtime what the contexts of all its calls share
+   * @throws POLLUX_TABLE_INVALID
+   */
+  async prepare(db: GateDatabase, runtime: object): Promise<void> {
+    await this.#check.prepare(db, runtime)
   }
 
   /** Checks the table and makes nothing. @throws POLLUX_TABLE_INVALID also where it is missing */
   async check(db: GateDatabase): Promise<void> {
-    await checkTable(db, this.#shape)
+    await checkTable(db, this.shape)
   }
 
-  get #shape(): TableShape {
-    return { name: this.name, columns: this.#columns, statements: this.statements }
-  }
-
-  /** Makes rows for the keys that have none, locks all of them, and gives them. Two who do that wait, and never block each other. */
-  async take(
-    db: GateDatabase,
-    keys: readonly string[],
-    expiresAt: number | null,
-  ): Promise<readonly Row[]> {
-    // In one order, whoever asks: locks that are taken in the same order cannot wait in a circle.
+  /** Gives rows that this transaction has locked. */
+  async locked(db: GateDatabase, keys: readonly string[]): Promise<readonly Row[]> {
     const rows = await db.query<Selected>(
-      `insert into ${this.name} (key, expires_at)
-        select key, to_timestamp($2::float8 / 1000) from unnest($1::text[]) as key order by key collate "C"
-        on conflict (key) do update set key = excluded.key returning ${this.#selected}`,
-      [keys, expiresAt],
+      `select ${this.#selected} from ${this.name} where key = any($1::text[]) for update`,
+      [keys],
     )
     return rows.map(asRow)
   }
@@ -104,16 +104,48 @@ export class GateTable {
     )
     return rows.length
   }
+}
 
-  #statements(table: string): readonly string[] {
-    const columns = [...this.#columns].map(([column, type]) => `  ${quoted(column)} ${type}`)
-    columns[0] += ' primary key'
-    return [
-      `create table if not exists ${this.name} (\n${columns.join(',\n')}\n)`,
-      `create index if not exists ${quoted(`${table}_due`)} on ${this.name} (expires_at)
-  where opened_at is null and expired_at is null and expires_at is not null`,
-      `create index if not exists ${quoted(`${table}_ended`)} on ${this.name} (coalesce(opened_at, expired_at))
-  where coalesce(opened_at, expired_at) is not null`,
-    ]
+/** What a gate looks for by other things than keys. */
+export interface Searches {
+  /** Those that wait. */
+  readonly open: boolean
+  /** Those that ended long ago. */
+  readonly ended: boolean
+}
+
+function shapeOf(
+  name: string,
+  columns: ReadonlyMap<string, string>,
+  searches: Searches,
+): TableShape {
+  const lines = [...columns].map(([column, type]) => `  ${quoted(column)} ${type}`)
+  lines[0] += ' primary key'
+  const places = name.split('.').map(quoted)
+  const index = (ending: string, definition: string): TableIndex => {
+    const own = quoted(`${name.split('.').at(-1)}_${ending}`)
+    return {
+      name: [...places.slice(0, -1), own].join('.'),
+      statement: `create index if not exists ${own} on ${places.join('.')} ${definition}`,
+    }
+  }
+  return {
+    name: places.join('.'),
+    columns,
+    // Room in each page, so that a fact needs no new entry in any index.
+    statement: `create table if not exists ${places.join('.')} (\n${lines.join(',\n')}\n) with (fillfactor = 70)`,
+    indexes: [
+      ...(searches.open
+        ? [index('open', '(expires_at)\n  where opened_at is null and expired_at is null')]
+        : []),
+      ...(searches.ended
+        ? [
+            index(
+              'ended',
+              '(coalesce(opened_at, expired_at))\n  where coalesce(opened_at, expired_at) is not null',
+            ),
+          ]
+        : []),
+    ],
   }
 }
