@@ -66,7 +66,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'on kafka and postgres',
-    files: ['{cases,cli}/**/kafka-postgres-*.test.ts'],
+    files: ['{cases,cli,patterns}/**/kafka-postgres-*.test.ts'],
     needs: ['kafka', 'postgres'],
     minutes: 10,
   },
