@@ -10,7 +10,9 @@ export const errorTable = {
   POLLUX_OUTPUT_UNDECLARED:
     'A handler returned something that is not a message of a declared output topic.',
   POLLUX_OUTPUT_REFUSED: 'The broker cannot take an output, for example because it is too large.',
-  POLLUX_HANDLER_FAILED: 'A handler threw. The partition of the message stops before that message.',
+  POLLUX_RECORD_TOO_LARGE: 'A record is larger than the broker takes.',
+  POLLUX_HANDLER_FAILED: 'A handler threw.',
+  POLLUX_HANDLER_TIMEOUT: 'A handler took longer for one try than `retry.timeLimit` allows.',
   POLLUX_NOT_RETRYABLE: 'A message can never be handled, so trying again would not help.',
   POLLUX_RETRY_LATER: 'A message cannot be handled now.',
   POLLUX_CALL_FAILED: 'A service that a handler called answered with an error.',

@@ -67,6 +67,14 @@ export function duration(given: {
   }
 }
 
+/** An option that may be left out; `shownDefault` says what that means. */
+export function withoutDefault<Value>(
+  option: Option<Value>,
+  shownDefault: string,
+): Option<Value | undefined> {
+  return { ...option, default: undefined, shownDefault }
+}
+
 /** One of a closed list of words. */
 export function oneOf<const Word extends string>(
   given: Declared<Word> & { readonly words: readonly Word[] },
@@ -203,6 +211,22 @@ export function readOptions<Values extends object>(
     if (!Object.hasOwn(table, name)) problems.add(unknownOption(name, [...others, ...names]))
   }
   return read
+}
+
+/** Reads the options inside an option. */
+export function readInside<Values extends object>(
+  name: string,
+  table: OptionTable<Values>,
+  given: unknown,
+  problems: Problems,
+): Values {
+  const inside = problems.within(name)
+  if (given === undefined || (typeof given === 'object' && given !== null))
+    return readOptions(table, given ?? {}, inside)
+  problems.add(
+    `${name}: expected an object with ${Object.keys(table).join(', ')}, found ${shown(given)}`,
+  )
+  return readOptions(table, {}, inside)
 }
 
 function readOne<Value>(

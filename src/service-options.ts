@@ -1,4 +1,5 @@
-import { integer, type Option, type OptionTable, oneOf, yesNo } from './options.ts'
+import { integer, type Option, type OptionTable, oneOf, withoutDefault, yesNo } from './options.ts'
+import type { RetryOptions, RetryRule } from './retry.ts'
 
 /** How messages may overtake each other; see `serviceOptions`. */
 export type Order = 'key' | 'partition' | 'none'
@@ -18,6 +19,9 @@ export interface ServiceOptions {
   readonly publish?: Publish
   readonly fencing?: boolean
   readonly outsideReset?: OutsideReset
+  readonly deadLetter?: string | false
+  /** What happens before a message is given up. */
+  readonly retry?: RetryOptions
 }
 
 /** Those of a service whose handler takes one message. */
@@ -32,10 +36,14 @@ export interface ServiceSettings {
   readonly publish: Publish
   readonly fencing: boolean
   readonly outsideReset: OutsideReset
+  /** Undefined: a message that is given up stops its partition. */
+  readonly deadLetter: string | undefined
+  readonly retry: RetryRule
 }
 
 /** Those without a default of their own follow from others. */
-type ReadOptions = Omit<ServiceSettings, 'publish' | 'concurrency'> & {
+type ReadOptions = Omit<ServiceSettings, 'publish' | 'concurrency' | 'deadLetter' | 'retry'> & {
+  readonly deadLetter: string | false | undefined
   readonly publish: Publish | undefined
   readonly concurrency: number | undefined
 }
@@ -46,6 +54,24 @@ export const defaultConcurrency = {
   many: 2,
 } as const
 
+const deadLetterTopic: Option<string | false> = {
+  default: false,
+  shownDefault: '<service>.dlq',
+  expected: 'the name of a topic, or false',
+  help:
+    'The topic of the messages that are given up, with what is known of them in their headers; made at the start where it ' +
+    'is missing. With the outbox they are stored in the transaction of the unit. false: such a message stops its ' +
+    'partition, and the process ends.',
+  read: (given) =>
+    given === false || given === 'false'
+      ? false
+      : typeof given === 'string' && legalTopic.test(given)
+        ? given
+        : undefined,
+}
+
+const legalTopic = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/
+
 export const serviceOptions: OptionTable<ReadOptions> = {
   order: oneOf({
     words: ['key', 'partition', 'none'],
@@ -54,7 +80,7 @@ export const serviceOptions: OptionTable<ReadOptions> = {
       'What is handled one after the other: the messages of a key (records without a key: of the partition), those of ' +
       'a partition, or nothing. "none" gives the most concurrency and no order at all.',
   }),
-  concurrency: unlessGiven(
+  concurrency: withoutDefault(
     integer({
       min: 1,
       max: 10_000,
@@ -79,7 +105,7 @@ export const serviceOptions: OptionTable<ReadOptions> = {
     default: 'earliest',
     help: 'Where a partition starts that the group has never committed. "latest" skips what is there already.',
   }),
-  publish: unlessGiven(
+  publish: withoutDefault(
     oneOf({
       words: ['outbox', 'direct', 'transaction'],
       default: 'direct',
@@ -98,6 +124,7 @@ export const serviceOptions: OptionTable<ReadOptions> = {
       'Without it a process that lost a partition and does not know yet may still write; only for idempotency "version" ' +
       'or "natural" without an outbox.',
   }),
+  deadLetter: withoutDefault(deadLetterTopic, '<service>.dlq'),
   outsideReset: oneOf({
     words: ['stop', 'ledger', 'follow'],
     default: 'stop',
@@ -109,15 +136,10 @@ export const serviceOptions: OptionTable<ReadOptions> = {
   }),
 }
 
-/** The option without a default of its own: what it is follows from others. */
-function unlessGiven<Value>(
-  option: Option<Value>,
-  shownDefault: string,
-): Option<Value | undefined> {
-  return { ...option, default: undefined, shownDefault }
-}
+/** The names of `ServiceOptions`. */
+export const serviceOptionNames: readonly string[] = [...Object.keys(serviceOptions), 'retry']
 
 /** The names of `HandlerOptions`. */
-export const handlerOptionNames: readonly string[] = Object.keys(serviceOptions).filter(
+export const handlerOptionNames: readonly string[] = serviceOptionNames.filter(
   (name) => name !== 'batch',
 )

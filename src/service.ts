@@ -6,6 +6,7 @@ import { checkMethods, checkObject, Problems, readOptions } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Logger } from './ports/logger.ts'
 import type { Resource } from './ports/resource.ts'
+import { readRetry } from './retry.ts'
 import { readSchedule, type Schedule, type ScheduleDefinition } from './schedule.ts'
 import {
   defaultConcurrency,
@@ -177,6 +178,7 @@ const definitionNames = [
   'handleMany',
   'schedule',
   'opens',
+  'retry',
 ]
 
 /**
@@ -194,7 +196,7 @@ export function defineService<
   checkObject('defineService()', definition, 'a name and { inputs: […], handle(message) { … } }')
   const problems = new Problems()
   const { inputs, outputs = [], state, idempotency, uses = {}, ...others } = definition
-  const { handle, handleMany, schedule, opens = [], ...rest } = others
+  const { handle, handleMany, schedule, opens = [], retry, ...rest } = others
   if (typeof name !== 'string' || !legalName.test(name)) {
     problems.add(
       `name: expected 1 to 200 of the characters a-z A-Z 0-9 . _ -, found ${shown(name)}`,
@@ -214,7 +216,9 @@ export function defineService<
     Object.keys(uses).length > 0 ||
     read.publish === 'outbox' ||
     (rule !== undefined && rule.by !== 'natural')
-  const publish = read.publish ?? (needsStore && outputs?.length > 0 ? 'outbox' : 'direct')
+  const deadLetter = read.deadLetter === false ? undefined : (read.deadLetter ?? `${name}.dlq`)
+  const isStored = needsStore && (read.fencing || outputs?.length > 0)
+  const publish = read.publish ?? (isStored ? 'outbox' : 'direct')
   const service: Service = {
     name,
     inputs,
@@ -226,6 +230,8 @@ export function defineService<
     options: {
       ...read,
       publish,
+      deadLetter,
+      retry: readRetry(retry, problems),
       concurrency:
         read.concurrency ?? defaultConcurrency[handleMany === undefined ? 'one' : 'many'],
     },
@@ -256,8 +262,8 @@ function checkHandlers(given: object, problems: Problems): void {
 
 /** What is right by itself and wrong with something else. */
 function checkTogether(service: Service, problems: Problems): void {
-  const { state, idempotency, uses, outputs, needsStore, handleMany, options } = service
-  const { order, publish, fencing, outsideReset } = options
+  const { state, idempotency, uses, inputs, outputs, needsStore, handleMany, options } = service
+  const { order, publish, fencing, outsideReset, deadLetter } = options
   if (state !== undefined && order !== 'key')
     problems.add(`order: expected 'key' since the service declares state, found '${order}'`)
   if (idempotency?.by === 'version' && order !== 'key')
@@ -276,6 +282,15 @@ function checkTogether(service: Service, problems: Problems): void {
   if (publish === 'direct' && Object.keys(uses).length > 0 && outputs.length > 0) {
     problems.add(
       "publish: expected 'outbox' since the handler writes in the unit's transaction (uses), found 'direct': outputs would be out before it is known whether that commits",
+    )
+  } else if (publish === 'direct' && Object.keys(uses).length > 0 && deadLetter !== undefined) {
+    problems.add(
+      "deadLetter: expected false, or publish: 'outbox', since the handler writes in the unit's transaction (uses); found publish: 'direct'",
+    )
+  }
+  if ([inputs, outputs].flat().some((topic) => topic?.name === deadLetter)) {
+    problems.add(
+      `deadLetter: expected a topic that is neither input nor output, found '${deadLetter}'`,
     )
   }
   if (service.schedule !== undefined && Object.keys(uses).length === 0)

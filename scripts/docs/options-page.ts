@@ -2,8 +2,8 @@ import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
 import { mysqlOptions } from '../../src/mysql/mysql-table.ts'
 import type { Option } from '../../src/options.ts'
+import { backoffOptions } from '../../src/backoff.ts'
 import {
-  backoffOptions,
   batchOptions,
   breakerOptions,
   cacheOptions,

@@ -51,10 +51,13 @@ export class BatchWriter {
   check(record: OutgoingRecord): Error | undefined {
     const bytes = size(record)
     if (bytes > this.#maxRecordBytes) {
-      return refused(
-        record,
-        `at most ${this.#maxRecordBytes} bytes of key, value and headers`,
-        `${bytes} bytes`,
+      return new PolluxError(
+        'POLLUX_RECORD_TOO_LARGE',
+        `A record for topic ${shown(record.topic)} is too large.`,
+        {
+          expected: `at most ${this.#maxRecordBytes} bytes of key, value and headers`,
+          found: `${bytes} bytes`,
+        },
       )
     }
     const { timestamp, partition } = record

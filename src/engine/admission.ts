@@ -32,7 +32,8 @@ export class Admission {
       return 'wait'
     }
     if (effects.isApplied) return 'skip'
-    if (effects.mark === undefined) return 'handle'
+    // It may have one from an attempt that has failed.
+    if (effects.mark === undefined || effects.claim !== undefined) return 'handle'
     const claim = this.#claims.take(work, effects.mark)
     if (claim === 'wait') {
       this.#lanes.hold(work)

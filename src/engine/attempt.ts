@@ -18,6 +18,8 @@ export interface AttemptParts {
   encode(work: Work, returned: unknown): readonly OutgoingRecord[]
   /** A newer version of its key was there already, so it has no effect. */
   stale(): void
+  /** A handler has succeeded. */
+  worked(): void
   /** A handler counts something of its own. */
   count(name: string, by: number): void
 }
@@ -93,6 +95,7 @@ export class Attempt {
 
   /** Makes what came out of an attempt that has ended what the next message of the key sees. */
   keep(): void {
+    this.#parts.worked()
     // Those of an earlier attempt that was in vain are gone in any case.
     this.#work.outputs = this.#outputs
     if (this.#isStale) return this.#parts.stale()

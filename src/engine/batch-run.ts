@@ -2,8 +2,9 @@ import { PolluxError } from '../errors.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { type Decoded, decodeAll, type Verdict } from './batch-call.ts'
 import type { Partition, Work } from './partition.ts'
+import type { Fate } from './retries.ts'
 
-/** What a batch needs of its surroundings. None of the four outcomes may throw. */
+/** What a batch needs of its surroundings. None of the outcomes may throw. */
 export interface BatchRunParts {
   readonly attempts: AttemptParts
   /** `callForMany` of these, and what surrounds it. */
@@ -13,9 +14,11 @@ export interface BatchRunParts {
   /** Whether nothing more can come of it, by no message's fault. */
   isBroken(): boolean
   succeeded(work: Work, attempt: Attempt): void
-  failed(work: Work, error: PolluxError): void
-  /** It follows one that has failed. */
+  failed(work: Work, error: PolluxError): Fate
+  /** It follows one that is not finished here. */
   dropped(work: Work): void
+  /** It follows one that is held. */
+  behind(work: Work): void
   /** It was not handled, as all is broken. */
   unfinished(work: Work): void
 }
@@ -26,8 +29,8 @@ export interface BatchRunParts {
  */
 export class BatchRun {
   readonly #parts: BatchRunParts
-  /** The first message of each that has failed, by its offset. */
-  readonly #failed = new Map<Partition, number>()
+  /** The first message of each that has failed and is no dead letter. */
+  readonly #failed = new Map<Partition, { readonly offset: number; readonly isHeld: boolean }>()
 
   constructor(parts: BatchRunParts) {
     this.#parts = parts
@@ -97,20 +100,23 @@ export class BatchRun {
   #isAble(work: Work): boolean {
     if (this.#isDropped(work)) return false
     const { signal } = work.partition
-    if (signal.aborted) this.#parts.failed(work, this.#errorOf(work, signal.reason))
+    if (signal.aborted) this.#fail(work, this.#errorOf(work, signal.reason))
     return !signal.aborted
   }
 
-  /** What follows a message that has failed is delivered again with it. */
+  /** What follows a message that has failed comes again with it: from the broker, or where that one is held, from here. */
   #isDropped(work: Work): boolean {
-    const isDropped = work.offset > (this.#failed.get(work.partition) ?? work.offset)
-    if (isDropped) this.#parts.dropped(work)
-    return isDropped
+    const failed = this.#failed.get(work.partition)
+    if (failed === undefined || work.offset <= failed.offset) return false
+    if (failed.isHeld) this.#parts.behind(work)
+    else this.#parts.dropped(work)
+    return true
   }
 
   #fail(work: Work, error: PolluxError): void {
-    this.#failed.set(work.partition, work.offset)
-    this.#parts.failed(work, error)
+    const fate = this.#parts.failed(work, error)
+    if (fate !== 'letter')
+      this.#failed.set(work.partition, { offset: work.offset, isHeld: fate === 'held' })
   }
 
   #errorOf(work: Work, cause: unknown): PolluxError {

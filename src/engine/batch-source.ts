@@ -52,8 +52,7 @@ export class BatchSource {
       if (work === undefined) return
       const admitted = admission?.admit(work)
       if (admitted === 'wait') continue
-      if (work.effects?.isBegun !== true) partition.inFlight += 1
-      work.effects?.begin()
+      work.begin()
       if (admitted === 'skip') batch.skipped.push(work)
       else batch.works.push(work)
     }

@@ -6,13 +6,17 @@ import { BatchRun } from './batch-run.ts'
 import type { Batch, BatchSource } from './batch-source.ts'
 import type { Outcomes, Starter } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
 import type { Partition, Work } from './partition.ts'
+import type { Fate } from './retries.ts'
 
 /** What becomes of the messages of batches. None may throw. */
 export interface BatchOutcomes
   extends Pick<Outcomes, 'finished' | 'skipped' | 'failed' | 'startedAll'> {
-  /** It follows one that has failed in its partition, and is delivered again with it. */
+  /** It follows one of its partition that is not finished here, and is delivered again with it. */
   dropped(work: Work): void
+  /** It follows one of its partition that is held: they are handled again, behind that one where it is of their lane. */
+  behind(work: Work): void
 }
 
 /** What batches need of their surroundings. */
@@ -21,6 +25,7 @@ export interface BatchParts {
   readonly source: BatchSource
   readonly lanes: Pick<Lanes, 'leave'>
   readonly outcomes: BatchOutcomes
+  readonly outage: Pick<Outage, 'mayStart'>
   readonly clock: Clock
   broken(error: unknown): void
 }
@@ -41,8 +46,9 @@ export class Batches implements Starter {
     // A message that is skipped may let others start; the loop below goes on with them anyway.
     if (this.#isDispatching) return
     this.#isDispatching = true
-    const { attempts, source, outcomes } = this.#parts
-    while (this.#running < attempts.service.options.concurrency) {
+    const { attempts, source, outcomes, outage } = this.#parts
+    const { concurrency } = attempts.service.options
+    while (this.#running < concurrency && outage.mayStart(this.#running)) {
       const batch = source.take(this.#busy)
       if (batch === undefined) {
         outcomes.startedAll()
@@ -77,6 +83,7 @@ export class Batches implements Starter {
         succeeded: (work, attempt) => this.#succeed(work, attempt),
         failed: (work, error) => this.#fail(work, error),
         dropped: (work) => this.#drop(work),
+        behind: (work) => this.#parts.outcomes.behind(work),
         unfinished: (work) => this.#drop(work),
       }).run(works)
     } catch (error) {
@@ -103,9 +110,12 @@ export class Batches implements Starter {
     this.#end(work)
   }
 
-  #fail(work: Work, error: PolluxError): void {
-    this.#parts.outcomes.failed(work, error)
-    this.#end(work)
+  #fail(work: Work, error: PolluxError): Fate {
+    const { outcomes } = this.#parts
+    const fate = outcomes.failed(work, error)
+    if (fate === 'letter') outcomes.finished(work)
+    if (fate !== 'held') this.#end(work)
+    return fate
   }
 
   #drop(work: Work): void {

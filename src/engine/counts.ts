@@ -16,6 +16,12 @@ export interface ServiceCounts {
    * has lost commits.
    */
   restarts: number
+  /** Failed tries after which a message was held to be tried again. */
+  retries: number
+  /** Messages that were given up. */
+  deadLetters: number
+  /** How often handlers have failed for reasons that were no message's fault until everything was held. */
+  outages: number
   /** Runs of its schedule that failed. */
   failedRuns: number
   /** What its handlers count themselves by `context.count`, by name. */
@@ -42,6 +48,9 @@ export function newCounts(service: string): ServiceCounts {
     recovered: 0,
     repeated: 0,
     restarts: 0,
+    retries: 0,
+    deadLetters: 0,
+    outages: 0,
     failedRuns: 0,
     own: {},
   }

@@ -3,7 +3,9 @@ import type { Clock } from '../ports/clock.ts'
 import type { Admission } from './admission.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
 import type { Work } from './partition.ts'
+import type { Fate } from './retries.ts'
 
 /** What becomes of messages. All are called before the next message of the lane starts, and none may throw. */
 export interface Outcomes {
@@ -11,7 +13,8 @@ export interface Outcomes {
   finished(work: Work): void
   /** It is not handled, as its event had its effect already. */
   skipped(work: Work): void
-  failed(work: Work, error: PolluxError): void
+  /** Its handler has failed; the value says what has become of it. */
+  failed(work: Work, error: PolluxError): Fate
   /** Somebody else has changed the state that its handler was given: it is handled again. */
   again(work: Work): void
   /** There is nothing left that could start now. */
@@ -35,6 +38,7 @@ export class Dispatcher implements Starter {
   readonly #lanes: Lanes
   readonly #admission: Admission | undefined
   readonly #outcomes: Outcomes
+  readonly #outage: Pick<Outage, 'mayStart'>
   readonly #clock: Clock
   #running = 0
   #turnStart: number | undefined
@@ -46,12 +50,14 @@ export class Dispatcher implements Starter {
     readonly lanes: Lanes
     readonly admission: Admission | undefined
     readonly outcomes: Outcomes
+    readonly outage: Pick<Outage, 'mayStart'>
     readonly clock: Clock
   }) {
     this.#attempts = parts.attempts
     this.#lanes = parts.lanes
     this.#admission = parts.admission
     this.#outcomes = parts.outcomes
+    this.#outage = parts.outage
     this.#clock = parts.clock
   }
 
@@ -60,7 +66,11 @@ export class Dispatcher implements Starter {
     if (this.#isDispatching) return
     this.#isDispatching = true
     const { concurrency } = this.#attempts.service.options
-    while (this.#running < concurrency && !this.#mustYield()) {
+    while (
+      this.#running < concurrency &&
+      this.#outage.mayStart(this.#running) &&
+      !this.#mustYield()
+    ) {
       const work = this.#lanes.next()
       if (work === undefined) {
         this.#outcomes.startedAll()
@@ -98,8 +108,7 @@ export class Dispatcher implements Starter {
     const admission = this.#admission?.admit(work)
     if (admission === 'wait') return
     this.#running += 1
-    if (work.effects?.isBegun !== true) work.partition.inFlight += 1
-    work.effects?.begin()
+    work.begin()
     if (admission === 'skip') return this.#skip(work)
     const attempt = new Attempt(this.#attempts, work)
     let returned: unknown
@@ -141,7 +150,12 @@ export class Dispatcher implements Starter {
 
   #fail(work: Work, attempt: Attempt, cause: unknown): void {
     if (work.effects?.isOutdated === true) return this.#redo(work)
-    this.#outcomes.failed(work, attempt.fail(cause))
+    const fate = this.#outcomes.failed(work, attempt.fail(cause))
+    if (fate === 'held') {
+      this.#running -= 1
+      return this.dispatch()
+    }
+    if (fate === 'letter') this.#outcomes.finished(work)
     this.#end(work)
   }
 

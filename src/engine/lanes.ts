@@ -94,13 +94,13 @@ export class Lanes {
   hold(work: Work): void {
     this.enter(work)
     work.partition.blocked += 1
-    if (work.effects !== undefined) work.effects.isHeld = true
+    work.isHeld = true
   }
 
   /** A message that was held may start. */
   resume(work: Work): void {
-    if (work.effects?.isHeld !== true) return
-    work.effects.isHeld = false
+    if (!work.isHeld) return
+    work.isHeld = false
     this.#release(work)
   }
 
@@ -128,7 +128,7 @@ export class Lanes {
     }
     this.#insert(lane, work)
     // What it is held for may be the very message that has come back: it has to let that one pass.
-    this.resume(lane.holder)
+    if (turnOf(work) < turnOf(lane.holder)) this.resume(lane.holder)
   }
 
   /** Holds up later messages of the lane until `leave`. To be called for a message whose handler has not returned. */

@@ -6,6 +6,7 @@ import type { Claim } from './claims.ts'
 import { commitMetadata } from './commit-metadata.ts'
 import { OffsetTracker } from './offsets.ts'
 import { Queue } from './queue.ts'
+import type { Failures } from './verdict.ts'
 
 /** A key (or partition) with a message in work; the later ones wait here in order. */
 export interface Lane {
@@ -42,10 +43,6 @@ export class Effects {
   readonly turn: number
   /** What the store knows of it was read; it is not started before. */
   isLoaded = false
-  /** It waits in its lane for something other than its turn. */
-  isHeld = false
-  /** Its handler was called, perhaps in vain. */
-  isBegun = false
   /** While it has one, copies of its event wait for what becomes of it. */
   claim: Claim | undefined
   /** Its event's id, where the service goes by ids and the event has one. */
@@ -60,7 +57,8 @@ export class Effects {
   message: Message | undefined
   /** Why it cannot be handled, as its id could not be told. */
   trouble: unknown
-  #edition = 0
+  /** Of its cell, when its handler was called last. */
+  #edition: number | undefined
 
   constructor(turn: number) {
     this.turn = turn
@@ -68,20 +66,27 @@ export class Effects {
 
   /** Its handler is called now. */
   begin(): void {
-    this.isBegun = true
     this.change = undefined
-    if (this.cell !== undefined) this.#edition = this.cell.edition
+    this.#edition = this.cell?.edition
   }
 
   /** Somebody else has changed the state that its handler was given. */
   get isOutdated(): boolean {
-    return this.isBegun && this.cell !== undefined && this.cell.edition !== this.#edition
+    return (
+      this.cell !== undefined && this.#edition !== undefined && this.#edition !== this.cell.edition
+    )
   }
 
   /** A message whose cell was invalidated has to be loaded again. */
   get isReady(): boolean {
     return this.isLoaded && this.cell?.isInvalid !== true
   }
+}
+
+/** How often a message has failed, and since when. */
+export interface FailuresOfWork extends Failures {
+  /** Milliseconds since 1970. */
+  readonly since: number
 }
 
 const none: readonly OutgoingRecord[] = []
@@ -99,8 +104,14 @@ export class Work {
   laneKey: unknown
   /** Its place in the order of its key, once it has taken one. */
   lane: Lane | undefined
-  /** What its handler returned. */
+  /** What its handler returned; or its dead letter. */
   outputs: readonly OutgoingRecord[] = none
+  /** It waits in its lane for something other than its turn. */
+  isHeld = false
+  /** Its handler was called, perhaps in vain. */
+  isBegun = false
+  /** How often that was in vain; undefined when it never was. */
+  failures: FailuresOfWork | undefined
   #raw: RawMessage | undefined
 
   constructor(raw: RawMessage, partition: Partition, effects?: Effects) {
@@ -110,6 +121,13 @@ export class Work {
     this.bytes = sizeOf(raw)
     this.place = partition.tracker.add(raw.offset)
     this.effects = effects
+  }
+
+  /** Its handler is called now, or it is passed over. */
+  begin(): void {
+    if (!this.isBegun) this.partition.inFlight += 1
+    this.isBegun = true
+    this.effects?.begin()
   }
 
   /** The record, as long as its handler has not ended. */
@@ -203,6 +221,8 @@ export class Partition {
   isPaused = false
   /** Since when it has filled its share of the buffer. */
   fullSince: number | undefined
+  /** Held until they are tried again, each with what ends its wait. */
+  readonly held: Map<Work, () => void> = new Map()
   /** Everything before it has had its effects: in the store, or without one by its outputs. */
   done: number
   /** The position the group has; undefined when it has none. */
@@ -273,6 +293,7 @@ export class Partition {
     if (!this.isClosed) this.#closing.abort()
     for (let work = this.queue.shift(); work !== undefined; work = this.queue.shift())
       this.forgotten(work)
+    for (const endWait of [...this.held.values()]) endWait()
     if (this.inFlight === 0) this.#wake()
   }
 

@@ -21,6 +21,8 @@ export interface Ends {
   dropped(work: Work): void
   /** Its partition stops in front of it. */
   failed(work: Work, error: PolluxError): void
+  /** Its partition is given up, and its next owner handles it. */
+  handedBack(work: Work): void
   /** Outputs that are stored already are refused: the partition stops, and they stay where they are. */
   stuck(partition: Partition, error: PolluxError): void
   /** Somebody else has changed the state that their handlers were given: they are handled again. */
@@ -110,7 +112,8 @@ export function publishThenStore({
   return {
     groupCommit,
     outbox: undefined,
-    add: (work) => (hasOutputs ? publisher.add(work) : groupCommit.add(work)),
+    add: (work) =>
+      hasOutputs || work.outputs.length > 0 ? publisher.add(work) : groupCommit.add(work),
   }
 }
 
@@ -166,12 +169,13 @@ function commitsTo(ends: Ends, stored: (part: UnitPart) => void): Commits {
 
 /** Outputs and offsets in one transaction of the broker. */
 export function transactionPipeline(
-  { transact, pause }: Pick<TransactionParts, 'transact' | 'pause'>,
+  { transact, pause, letters }: Pick<TransactionParts, 'transact' | 'pause' | 'letters'>,
   ends: Ends,
 ): Pipeline {
   const transactions = new TransactionCommit({
     transact,
     pause,
+    letters,
     finished: (work) => ends.finished(work),
     dropped: (work) => ends.dropped(work),
     refused: (work, error) => ends.failed(work, error),

@@ -69,6 +69,7 @@ export class ServiceRun implements Ends {
       startedAll: () => this.#fetcher?.startedAll(),
       patiently: (what, action) => this.#patiently(what, action),
       stopping: this.#drain.stopping,
+      instance: parts.broker.instanceId,
     })
     this.#assignment = this.#makeAssignment()
   }
@@ -276,8 +277,11 @@ export class ServiceRun implements Ends {
     const { partition } = work
     // A handler that gave up because it was told to has not failed: its message is delivered again.
     if (partition.signal.aborted || this.#hasLeftStore) this.#drain.abandon(partition, 1)
-    else if (!partition.isClosed || !PolluxError.is(error.cause, 'POLLUX_RETRY_LATER'))
-      this.#stop(partition, error, work.offset)
+    else this.#stop(partition, error, work.offset)
+    this.handedBack(work)
+  }
+
+  handedBack(work: Work): void {
     this.#stages.stopAt(work)
     this.dropped(work)
   }

@@ -22,7 +22,9 @@ import type { Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
 import { LedgerWatch } from './ledger-watch.ts'
+import { fittingLetter, letterProducer } from './letter-producer.ts'
 import { Loader, type LoaderParts } from './loader.ts'
+import { Outage } from './outage.ts'
 import type { Outbox } from './outbox.ts'
 import { encodeOutputs, encodeScheduled } from './outputs.ts'
 import { Effects, type Partition, Work } from './partition.ts'
@@ -37,6 +39,7 @@ import {
   transactionPipeline,
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
+import { Retries } from './retries.ts'
 import { Scheduler } from './scheduler.ts'
 import { type StarterParts, starterOf } from './starters.ts'
 import { StateCells } from './state-cells.ts'
@@ -60,6 +63,8 @@ export interface ServiceStagesParts {
   patiently<T>(what: string, action: () => Promise<T>): Promise<T>
   /** Aborted once a stop was asked for. */
   readonly stopping: AbortSignal
+  /** Names this process; undefined when nothing does. */
+  readonly instance: string | undefined
 }
 
 /**
@@ -74,6 +79,9 @@ export class ServiceStages {
   readonly outbox: Outbox | undefined
   readonly #pipeline: Pipeline
   readonly #cells = new StateCells()
+  readonly #producer: BrokerProducer
+  readonly #outage: Outage
+  readonly #retries: Retries
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
   readonly #watch: LedgerWatch | undefined
@@ -89,6 +97,9 @@ export class ServiceStages {
     const { order } = service.options
     const keepsByKey = service.state !== undefined || service.idempotency?.by === 'version'
     this.lanes = new Lanes(order, keepsByKey)
+    this.#producer = this.#makeProducer()
+    this.#outage = new Outage({ ...parts, dispatch: () => this.starter.dispatch() })
+    this.#retries = this.#makeRetries()
     if (store === undefined) {
       this.#pipeline = this.#storeless()
       this.starter = this.#starterOf(undefined)
@@ -138,6 +149,7 @@ export class ServiceStages {
     this.#housekeeping?.stop()
     this.#watch?.stop()
     this.#scheduler?.stop()
+    this.#outage.stop()
     this.outbox?.stop()
     await this.#transactional?.close()
   }
@@ -177,7 +189,7 @@ export class ServiceStages {
   #forget(work: Work): void {
     // It will never finish here: what is committed without a gap ends in front of it.
     this.stopAt(work)
-    if (work.effects?.isBegun === true) this.#parts.ends.dropped(work)
+    if (work.isBegun) this.#parts.ends.dropped(work)
     else this.#loader?.giveBack(work)
   }
 
@@ -224,6 +236,7 @@ export class ServiceStages {
       stale: () => {
         counts.stale += 1
       },
+      worked: () => this.#outage.worked(),
       count: (name, by) => countOwn(counts, name, by),
     }
   }
@@ -233,8 +246,7 @@ export class ServiceStages {
   }
 
   #checked(outputs: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
-    const { producer } = this.#parts
-    const problem = refusalOf(outputs, (record) => producer.check(record))
+    const problem = refusalOf(outputs, (record) => this.#producer.check(record))
     if (problem !== undefined) throw problem
     return outputs
   }
@@ -246,8 +258,9 @@ export class ServiceStages {
       skipped: () => {
         counts.duplicates += 1
       },
-      failed: (work, error) => ends.failed(work, error),
+      failed: (work, error) => this.#retries.failed(work, error),
       dropped: (work) => ends.dropped(work),
+      behind: (work) => this.lanes.again(work),
       again: (work) => ends.again([work]),
       startedAll: () => this.#parts.startedAll(),
     }
@@ -258,10 +271,30 @@ export class ServiceStages {
       ...this.#parts,
       attempts: this.#attempts,
       lanes: this.lanes,
+      outage: this.#outage,
       outcomes: this.#outcomes,
       recovered: () => this.recovered(),
       scheduler: this.#scheduler,
       stored,
+    })
+  }
+
+  #makeProducer(): BrokerProducer {
+    const { service, producer } = this.#parts
+    const topic = service.options.deadLetter
+    return topic === undefined ? producer : letterProducer(producer, { ...this.#parts, topic })
+  }
+
+  #makeRetries(): Retries {
+    const { ends } = this.#parts
+    return new Retries({
+      ...this.#parts,
+      lanes: this.lanes,
+      outage: this.#outage,
+      fitting: (letter) => fittingLetter(letter, (record) => this.#producer.check(record)),
+      dispatch: () => this.starter.dispatch(),
+      failed: (work, error) => ends.failed(work, error),
+      handedBack: (work) => ends.handedBack(work),
     })
   }
 
@@ -310,12 +343,14 @@ export class ServiceStages {
   }
 
   #storeless(): Pipeline {
-    const { service, producer, ends, clock, stopping } = this.#parts
-    if (service.options.publish !== 'transaction') return directPipeline(producer, ends)
+    const { service, ends, clock, stopping } = this.#parts
+    const { publish, deadLetter: topic } = service.options
+    if (publish !== 'transaction') return directPipeline(this.#producer, ends)
     return transactionPipeline(
       {
         transact: (records, positions) => this.#transact(records, positions),
         pause: () => pause(clock, retryWait, stopping),
+        letters: { topic, stopping },
       },
       ends,
     )
@@ -332,10 +367,10 @@ export class ServiceStages {
   }
 
   #storeStages(store: Store): StoreStages {
-    const { service, producer, ends, clock, settings, patiently } = this.#parts
+    const { service, ends, clock, settings, patiently } = this.#parts
     const parts = {
       service,
-      producer,
+      producer: this.#producer,
       ends,
       largestUnit: store.largestUnit,
       load: this.#load(store),
@@ -350,7 +385,7 @@ export class ServiceStages {
   }
 
   async #sweep(store: Store, partitions: readonly LedgerPartition[]): Promise<void> {
-    const { service, producer, logger, counts } = this.#parts
+    const { service, logger, counts } = this.#parts
     const rows = await store.acquire(service.name, partitions)
     for (const { topic, partition, epoch, unpublished } of rows) {
       const last = unpublished.at(-1)
@@ -359,7 +394,7 @@ export class ServiceStages {
         { topic, partition },
         'publishing what a partition has left that is gone for good',
       )
-      const [refused] = await publishLeft(producer, unpublished)
+      const [refused] = await publishLeft(this.#producer, unpublished)
       if (refused !== undefined) throw refused
       counts.recovered += unpublished.reduce((sum, { records }) => sum + records.length, 0)
       await store.acknowledge(service.name, [{ topic, partition, epoch, unit: last.unit }])

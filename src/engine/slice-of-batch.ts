@@ -6,6 +6,7 @@ import { BatchRun } from './batch-run.ts'
 import type { Batch, BatchSource } from './batch-source.ts'
 import type { BatchOutcomes } from './batches.ts'
 import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
 import type { Work } from './partition.ts'
 import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
 
@@ -14,7 +15,8 @@ export interface SliceOfBatchParts {
   readonly attempts: AttemptParts
   readonly source: BatchSource
   readonly lanes: Pick<Lanes, 'leave'>
-  readonly outcomes: Pick<BatchOutcomes, 'skipped' | 'failed' | 'dropped'>
+  readonly outcomes: Pick<BatchOutcomes, 'skipped' | 'failed' | 'dropped' | 'behind'>
+  readonly outage: Pick<Outage, 'mayStart'>
 }
 
 /** A batch that is handled in a transaction behind one savepoint, or in halves behind one each. */
@@ -26,6 +28,7 @@ export class SliceOfBatch implements SliceContents {
   }
 
   next(): Slice | undefined {
+    if (!this.#parts.outage.mayStart(0)) return undefined
     const batch = this.#parts.source.take()
     return batch && ((transaction) => this.#fill(transaction, batch))
   }
@@ -33,6 +36,7 @@ export class SliceOfBatch implements SliceContents {
   async #fill(transaction: StoreTransaction, { works, skipped }: Batch): Promise<Filled> {
     const { attempts, lanes, outcomes } = this.#parts
     const done: Work[] = []
+    const back = new Set<Work>()
     for (const work of skipped) outcomes.skipped(work)
     done.push(...skipped)
     await new BatchRun({
@@ -44,11 +48,20 @@ export class SliceOfBatch implements SliceContents {
         attempt.keep()
         done.push(work)
       },
-      failed: (work: Work, error: PolluxError) => outcomes.failed(work, error),
+      failed: (work: Work, error: PolluxError) => {
+        const fate = outcomes.failed(work, error)
+        if (fate === 'letter') done.push(work)
+        if (fate === 'held') back.add(work)
+        return fate
+      },
       dropped: (work) => outcomes.dropped(work),
+      behind: (work) => {
+        back.add(work)
+        outcomes.behind(work)
+      },
       unfinished: (work) => void done.push(work),
     }).run(works)
-    for (const work of [...works, ...skipped]) lanes.leave(work)
+    for (const work of [...works, ...skipped]) if (!back.has(work)) lanes.leave(work)
     return { works: done }
   }
 

@@ -4,6 +4,7 @@ import type { Admission } from './admission.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import type { Outcomes } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
 import type { Work } from './partition.ts'
 import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
 
@@ -13,6 +14,7 @@ export interface SliceOfMessagesParts {
   readonly lanes: Lanes
   readonly admission: Admission
   readonly outcomes: Pick<Outcomes, 'skipped' | 'failed'>
+  readonly outage: Pick<Outage, 'mayStart'>
   readonly clock: Clock
 }
 
@@ -40,12 +42,12 @@ export class SliceOfMessages implements SliceContents {
 
   /** The next message that is to be handled or skipped, begun. */
   #next(): Next | undefined {
-    const { lanes, admission } = this.#parts
+    const { lanes, admission, outage } = this.#parts
+    if (!outage.mayStart(0)) return undefined
     for (let work = lanes.next(); work !== undefined; work = lanes.next()) {
       const admitted = admission.admit(work)
       if (admitted === 'wait') continue
-      work.partition.inFlight += 1
-      work.effects?.begin()
+      work.begin()
       // Held until its handler has ended, also where that waits for nothing.
       lanes.enter(work)
       return { work, isSkipped: admitted === 'skip' }
@@ -90,7 +92,9 @@ export class SliceOfMessages implements SliceContents {
         attempt?.fail(cause)
         done.push(work)
       } else {
-        outcomes.failed(work, (attempt ?? new Attempt(attempts, work)).fail(cause))
+        const fate = outcomes.failed(work, (attempt ?? new Attempt(attempts, work)).fail(cause))
+        if (fate === 'held') return
+        if (fate === 'letter') done.push(work)
       }
     }
     this.#end(work)

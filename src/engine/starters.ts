@@ -8,6 +8,7 @@ import { BatchSource } from './batch-source.ts'
 import { Batches, type BatchOutcomes } from './batches.ts'
 import { Dispatcher, type Outcomes, type Starter } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
 import type { Partition } from './partition.ts'
 import type { Ends, StoreStages } from './pipeline.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -22,6 +23,7 @@ export interface StarterParts {
   readonly attempts: AttemptParts
   readonly lanes: Lanes
   readonly outcomes: Outcomes & BatchOutcomes
+  readonly outage: Pick<Outage, 'mayStart'>
   readonly ends: Ends
   readonly clock: Clock
   readonly logger: Logger
@@ -41,7 +43,7 @@ export interface StarterParts {
 
 /** What starts the messages of this service: by one or by batch, in the unit's transaction or not. */
 export function starterOf(parts: StarterParts): Starter {
-  const { attempts, lanes, outcomes, ends, clock, stored } = parts
+  const { attempts, lanes, outcomes, outage, ends, clock, stored } = parts
   const { uses, handleMany } = attempts.service
   const admission = stored?.admission
   if (stored !== undefined && Object.keys(uses).length > 0) {
@@ -50,9 +52,9 @@ export function starterOf(parts: StarterParts): Starter {
       : slices(parts, stored, new SliceOfBatch({ ...parts, source: sourceOf(parts) }))
   }
   if (handleMany === undefined)
-    return new Dispatcher({ attempts, lanes, admission, outcomes, clock })
+    return new Dispatcher({ attempts, lanes, admission, outcomes, outage, clock })
   const broken = (error: unknown): void => ends.broken(error)
-  return new Batches({ attempts, lanes, outcomes, clock, broken, source: sourceOf(parts) })
+  return new Batches({ attempts, lanes, outcomes, outage, clock, broken, source: sourceOf(parts) })
 }
 
 function sourceOf({ attempts, lanes, stored, partitions }: StarterParts): BatchSource {

@@ -1,4 +1,5 @@
-import type { PolluxError } from '../errors.ts'
+import { reducedLetter } from '../dead-letter/dead-letter.ts'
+import { PolluxError } from '../errors.ts'
 import type { OutgoingRecord, Position, TransactionResult } from '../ports/broker.ts'
 import type { Partition, Work } from './partition.ts'
 import { outputRefused } from './publisher.ts'
@@ -16,6 +17,8 @@ export interface TransactionParts {
   refused(work: Work, error: PolluxError): void
   /** Waits before a refused transaction is tried again. */
   pause(): Promise<void>
+  /** Where dead letters go; and whether nobody waits for them any more. */
+  readonly letters: { readonly topic: string | undefined; readonly stopping: AbortSignal }
   broken(error: unknown): void
 }
 
@@ -112,7 +115,9 @@ export class TransactionCommit {
       if (work !== undefined && record !== undefined && !refused.has(work))
         refused.set(work, outputRefused(record, error))
     }
-    for (const [work, error] of refused) this.#refuse(work, error)
+    for (const [work, error] of refused) {
+      if (!(await this.#reduce(work, error))) this.#refuse(work, error)
+    }
   }
 
   #advance(works: readonly Work[], positions: ReadonlyMap<Partition, number>): void {
@@ -126,6 +131,20 @@ export class TransactionCommit {
       if (this.#finished.get(partition)?.size === 0) this.#finished.delete(partition)
     }
     for (const work of works) this.#parts.finished(work)
+  }
+
+  /** A dead letter is never given up: it is made smaller, or waited for. */
+  async #reduce(work: Work, error: PolluxError): Promise<boolean> {
+    const [letter] = work.outputs
+    const { letters, pause } = this.#parts
+    if (letter === undefined || letter.topic !== letters.topic || letters.stopping.aborted)
+      return false
+    const reduced = PolluxError.is(error.cause, 'POLLUX_RECORD_TOO_LARGE')
+      ? reducedLetter(letter)
+      : undefined
+    if (reduced === undefined) await pause()
+    else work.outputs = [reduced]
+    return true
   }
 
   /** A refused message stops its partition; those before it are tried again without it. */

@@ -19,7 +19,7 @@ export function checkSize(record: OutgoingRecord, maxBytes: number): PolluxError
   const bytes = recordBytes(record)
   if (bytes <= maxBytes) return undefined
   return new PolluxError(
-    'POLLUX_OUTPUT_REFUSED',
+    'POLLUX_RECORD_TOO_LARGE',
     `A record for topic ${record.topic} is too large.`,
     {
       expected: `at most ${maxBytes} bytes with its headers`,

@@ -142,7 +142,8 @@ export class RecordWriter {
       this.#topics.forget(topic)
       return error
     }
-    return new PolluxError('POLLUX_OUTPUT_REFUSED', `${what}.`, {
+    const code = isTooLarge(cause) ? 'POLLUX_RECORD_TOO_LARGE' : 'POLLUX_OUTPUT_REFUSED'
+    return new PolluxError(code, `${what}.`, {
       ...(error.found === undefined ? {} : { found: error.found }),
       ...(error.hint === undefined ? {} : { hint: error.hint }),
     })

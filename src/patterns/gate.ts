@@ -17,7 +17,7 @@ type Uses = { readonly db: Capability<GateDatabase> }
 
 // Beside the plain options.
 const definitionNames = ['facts', 'outputs', 'table', 'db', 'key', 'open', 'late', 'expire']
-const serviceNames = ['batch', 'start', 'outsideReset', 'idempotency']
+const serviceNames = ['batch', 'start', 'outsideReset', 'deadLetter', 'retry', 'idempotency']
 
 /**
  * A service that waits until several facts about a key have come, in whatever order and from one topic or several, and
@@ -51,13 +51,15 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     key as ((message: Message) => unknown) | undefined,
     forget,
   )
-  const { batch, start, outsideReset, idempotency } = given
+  const { batch, start, outsideReset, deadLetter, retry, idempotency } = given
   const service = defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(
     name,
     {
       ...(batch === undefined ? {} : { batch }),
       ...(start === undefined ? {} : { start }),
       ...(outsideReset === undefined ? {} : { outsideReset }),
+      ...(deadLetter === undefined ? {} : { deadLetter }),
+      ...(retry === undefined ? {} : { retry }),
       ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
       ...(outputs === undefined ? {} : { outputs }),
       inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],

@@ -1,7 +1,7 @@
 import { shown } from '../errors.ts'
 import { checkMethods, checkObject, Problems, readOptions } from '../options.ts'
 import { type BatchResult, defineService, type Service, type Uses } from '../service.ts'
-import { type ServiceOptions, serviceOptions } from '../service-options.ts'
+import { type ServiceOptions, serviceOptionNames } from '../service-options.ts'
 import type { AnyTopic, MessageOf } from '../topic.ts'
 import type { SidecarByHand, SidecarDefinition } from './sidecar/definition.ts'
 import { Feeding } from './sidecar/feeding.ts'
@@ -53,7 +53,7 @@ function declared<I extends AnyTopic>(
   const inputs = inputsOf(input)
   const [own, ofService] = split(definition)
   const settings = readOptions(sidecarOptions, own, problems, [
-    ...Object.keys(serviceOptions),
+    ...serviceOptionNames,
     ...definitionNames,
   ])
   const mapping = readMapping(definition, inputs, problems)
@@ -82,8 +82,7 @@ function inputsOf<I extends AnyTopic>(input: I | readonly I[]): readonly I[] {
 /** Plain options of the sidecar, and those of any service. */
 function split(definition: object): readonly [object, ServiceOptions] {
   const given = Object.entries(definition).filter(([name]) => !definitionNames.includes(name))
-  const isOfService = ([option]: [string, unknown]): boolean =>
-    Object.hasOwn(serviceOptions, option)
+  const isOfService = ([option]: [string, unknown]): boolean => serviceOptionNames.includes(option)
   return [
     Object.fromEntries(given.filter((entry) => !isOfService(entry))),
     Object.fromEntries(given.filter(isOfService)),

@@ -40,6 +40,8 @@ export interface TestRuntime extends AsyncDisposable {
   state(service: Service, key: string | Buffer): Promise<unknown>
   /** What the services have met; see `Runtime.counts`. */
   readonly counts: Runtime['counts']
+  /** Whether they do their work; see `Runtime.readiness`. */
+  readonly readiness: Runtime['readiness']
   /** Drains and closes. At the end of `await using`, a failure that nobody was told of is thrown. */
   stop(): Promise<StopReport>
 }
@@ -142,6 +144,10 @@ class InMemoryRuntime implements TestRuntime {
 
   get counts(): Runtime['counts'] {
     return this.#runtime.counts
+  }
+
+  get readiness(): Runtime['readiness'] {
+    return this.#runtime.readiness
   }
 
   stop(): Promise<StopReport> {

@@ -42,7 +42,10 @@ function cellOf(guard: string | null): Cell {
 function attemptOf(service: Service, work: Work): Attempt {
   const encode: AttemptParts['encode'] = (one, returned) => encodeOutputs(service, one, returned)
   const clock = new ManualClock()
-  return new Attempt({ service, logger: silent, clock, encode, stale() {}, count() {} }, work)
+  return new Attempt(
+    { service, logger: silent, clock, encode, worked() {}, stale() {}, count() {} },
+    work,
+  )
 }
 
 /** One run of a handler that waits for nothing, kept. */

@@ -32,6 +32,7 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       }),
       logger: silent,
       encode: () => [],
+      worked() {},
       stale() {},
       clock: new ManualClock(),
       count() {},
@@ -45,6 +46,7 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       again: () => assert.fail('it is done'),
       startedAll() {},
     },
+    outage: { mayStart: () => true },
     clock: systemClock,
   })
   dispatcher.dispatch()

@@ -40,6 +40,7 @@ class Scene {
       dropped: (work) => void this.dropped.push(work),
       refused: (work) => void this.refused.push(work),
       pause: async () => {},
+      letters: { topic: undefined, stopping: new AbortController().signal },
       broken: (error) => void this.errors.push(error),
     })
   }

@@ -24,7 +24,11 @@ const layers: Readonly<Record<string, Layer>> = {
   index: { files: ['src/index.ts'], imports: [...inner, 'run', 'clock', 'patterns', 'cli config'] },
   run: { files: ['src/run.ts'], imports: [...inner, 'clock', 'admin', 'telemetry'] },
   clock: { files: ['src/system-clock.ts'], imports: ['ports'] },
-  vocabulary: { files: ['src/*.ts', 'src/codecs/**'], imports: [], types: ['ports'] },
+  vocabulary: {
+    files: ['src/*.ts', 'src/{codecs,dead-letter,failures}/**'],
+    imports: [],
+    types: ['ports'],
+  },
   ports: { files: ['src/ports/**'], imports: ['vocabulary'] },
   engine: { files: ['src/engine/**'], imports: ['vocabulary', 'ports'] },
   patterns: { files: ['src/patterns/**'], imports: ['vocabulary'], types: ['ports'] },

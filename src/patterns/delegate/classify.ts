@@ -1,3 +1,4 @@
+import { causesOf } from '../../causes.ts'
 import { PolluxError } from '../../errors.ts'
 import type { RetryableError } from '../../handler-errors.ts'
 
@@ -99,14 +100,4 @@ function ofHttpStatus(status: number, after: number | undefined): Failure {
 
 function withAfter(kind: FailureKind, after: number | undefined): Failure {
   return after === undefined ? { kind } : { kind, after }
-}
-
-/** The error and what lies below it, outermost first. */
-function* causesOf(error: unknown): Generator<object> {
-  let one = error
-  // A cause may be its own cause.
-  for (let depth = 0; depth < 10 && typeof one === 'object' && one !== null; depth += 1) {
-    yield one
-    one = (one as { cause?: unknown }).cause
-  }
 }

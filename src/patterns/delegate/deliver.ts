@@ -1,3 +1,4 @@
+import { backoffWait } from '../../backoff.ts'
 import { errorText } from '../../errors.ts'
 import { NonRetryableError, RetryableError } from '../../handler-errors.ts'
 import { pause } from '../../pause.ts'
@@ -112,7 +113,7 @@ async function afterFailure<R>(
       ...(after > 0 ? { after } : {}),
     })
   if (after > longestWait) throw askedTooMuch(after, error)
-  const wait = clock.random() * Math.min(backoff.max, backoff.base * 2 ** Math.min(attempt - 1, 30))
+  const wait = backoffWait(backoff, attempt, clock.random())
   log.debug({ error: text, kind, attempt, wait }, 'a call failed, trying again')
   await pause(clock, wait, stopping)
   if (stopping.aborted) throw stopped('a failed call waits for its next try')

@@ -1,3 +1,4 @@
+import type { BackoffSettings } from '../../backoff.ts'
 import { duration, integer, type Option, type OptionTable } from '../../options.ts'
 import type { RateLimiter } from '../../ports/rate-limiter.ts'
 import type { BreakerSettings } from './breaker.ts'
@@ -10,11 +11,6 @@ export interface DelegateSettings {
   readonly backoff: BackoffSettings
   readonly breaker: BreakerSettings | undefined
   readonly limiter: RateLimiter | undefined
-}
-
-export interface BackoffSettings {
-  readonly base: number
-  readonly max: number
 }
 
 export interface BatchSettings {
@@ -60,17 +56,6 @@ export const delegateOptions: OptionTable<
       'How long a called service may ask us to wait (Retry-After). If it asks for more, the message is given up with ' +
       'a RetryableError that says how long.',
   }),
-}
-
-export const backoffOptions: OptionTable<BackoffSettings> = {
-  base: duration({
-    default: '200ms',
-    min: '1ms',
-    help:
-      'Waits between two tries are a random part of this, doubled with each try ("full jitter"). Too low: a service ' +
-      'that stumbles is overrun.',
-  }),
-  max: duration({ default: '30s', min: '1ms', help: 'The longest of these waits.' }),
 }
 
 export const breakerOptions: OptionTable<BreakerSettings> = {

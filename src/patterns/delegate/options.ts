@@ -1,15 +1,10 @@
+import { backoffOptions } from '../../backoff.ts'
 import type { Duration } from '../../duration.ts'
-import { shown } from '../../errors.ts'
-import { checkMethods, type OptionTable, type Problems, readOptions } from '../../options.ts'
+import { checkMethods, type Problems, readInside, readOptions } from '../../options.ts'
 import type { RateLimiter } from '../../ports/rate-limiter.ts'
 import { type RateOptions, rateOptions } from '../../rate.ts'
 import { handlerOptionNames } from '../../service-options.ts'
-import {
-  backoffOptions,
-  breakerOptions,
-  type DelegateSettings,
-  delegateOptions,
-} from './option-tables.ts'
+import { breakerOptions, type DelegateSettings, delegateOptions } from './option-tables.ts'
 import { tokenBucket } from './token-bucket.ts'
 
 /** The plain options of a delegate; `docs/options.md` describes them. */
@@ -32,22 +27,6 @@ export interface BreakerOptions {
   readonly pause?: Duration
   readonly longestPause?: Duration
   readonly probes?: number
-}
-
-/** The options inside an option. */
-export function readInside<Values extends object>(
-  name: string,
-  table: OptionTable<Values>,
-  given: unknown,
-  problems: Problems,
-): Values {
-  const inside = problems.within(name)
-  if (given === undefined || (typeof given === 'object' && given !== null))
-    return readOptions(table, given ?? {}, inside)
-  problems.add(
-    `${name}: expected an object with ${Object.keys(table).join(', ')}, found ${shown(given)}`,
-  )
-  return readOptions(table, {}, inside)
 }
 
 // Beside those of the table.

@@ -1,5 +1,5 @@
 import { shown } from '../../errors.ts'
-import type { Problems } from '../../options.ts'
+import { type Problems, readInside } from '../../options.ts'
 import { defaultConcurrency } from '../../service-options.ts'
 import { classify, type Failure, type FailureKind } from './classify.ts'
 import type { CallContext, CallManyContext } from './definition.ts'
@@ -10,7 +10,7 @@ import {
   cacheOptions,
   type DelegateSettings,
 } from './option-tables.ts'
-import { type DelegateOptions, readDelegateOptions, readInside } from './options.ts'
+import { type DelegateOptions, readDelegateOptions } from './options.ts'
 
 /** A definition as read: whom to call, and how. */
 export interface Target<M, R> {

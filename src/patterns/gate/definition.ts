@@ -29,7 +29,7 @@ type Result<O extends readonly AnyTopic[]> = Outputs<O[number]> | Promise<Output
 
 /** What `gate` takes. */
 export interface GateDefinition<F extends Facts, O extends readonly AnyTopic[]>
-  extends Pick<ServiceOptions, 'batch' | 'start' | 'outsideReset'> {
+  extends Pick<ServiceOptions, 'batch' | 'start' | 'outsideReset' | 'deadLetter' | 'retry'> {
   /** What has to come, in any order. Each has a column of its name in the table. */
   readonly facts: F
   readonly outputs?: O

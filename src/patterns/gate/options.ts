@@ -1,4 +1,4 @@
-import { duration, type Option, type OptionTable } from '../../options.ts'
+import { duration, type OptionTable, withoutDefault } from '../../options.ts'
 
 /** The plain options of a gate, as read: in milliseconds, undefined for never. */
 export interface GateSettings {
@@ -10,7 +10,7 @@ export interface GateSettings {
 const longest = '3650d'
 
 export const gateOptions: OptionTable<GateSettings> = {
-  timeout: orNever(
+  timeout: withoutDefault(
     duration({
       min: '10ms',
       max: longest,
@@ -19,8 +19,9 @@ export const gateOptions: OptionTable<GateSettings> = {
         'How long a gate may wait, from its first fact on; then expire is called. Too short: facts that are on their ' +
         'way come late. Never: gates whose facts do not come stay for ever, and nobody is told.',
     }),
+    'never',
   ),
-  forget: orNever(
+  forget: withoutDefault(
     duration({
       min: '10ms',
       max: longest,
@@ -29,9 +30,6 @@ export const gateOptions: OptionTable<GateSettings> = {
         'How long after it opened or expired the row of a gate is removed. A fact that comes later begins a new gate. Too ' +
         'short: a second copy does that. Never: the table grows.',
     }),
+    'never',
   ),
-}
-
-function orNever(option: Option<number>): Option<number | undefined> {
-  return { ...option, default: undefined, shownDefault: 'never' }
 }

@@ -1,0 +1,134 @@
+import { deadLetter } from '../dead-letter/dead-letter.ts'
+import { errorText, type PolluxError } from '../errors.ts'
+import type { OutgoingRecord } from '../ports/broker.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Service } from '../service.ts'
+import type { ServiceCounts } from './counts.ts'
+import type { Lanes } from './lanes.ts'
+import type { Outage } from './outage.ts'
+import type { Work } from './partition.ts'
+import { countsAsOutage, type GivenUpBecause, verdictOn } from './verdict.ts'
+
+/**
+ * What has become of a message whose handler has failed. `held`: it is tried again, and later ones of its lane wait.
+ * `letter`: its dead letter is its output, and it goes on like one that was handled. `over`: it is not finished here.
+ */
+export type Fate = 'held' | 'letter' | 'over'
+
+/** What they need of their surroundings. */
+export interface RetriesParts {
+  readonly service: Service
+  readonly lanes: Lanes
+  readonly outage: Outage
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly counts: ServiceCounts
+  /** Names this process in dead letters. */
+  readonly instance: string | undefined
+  /** The largest form of the letter that the broker takes. */
+  fitting(letter: OutgoingRecord): OutgoingRecord
+  dispatch(): void
+  /** Its partition stops in front of it, unless that is over anyway. */
+  failed(work: Work, error: PolluxError): void
+  /** It is left to the next owner. */
+  handedBack(work: Work): void
+}
+
+/** Decides what becomes of messages whose handlers have failed, and sees to it. */
+export class Retries {
+  readonly #parts: RetriesParts
+
+  constructor(parts: RetriesParts) {
+    this.#parts = parts
+  }
+
+  failed(work: Work, error: PolluxError): Fate {
+    const { partition } = work
+    const { service, outage, clock } = this.#parts
+    const { retry, deadLetter: topic } = service.options
+    // A handler that gave up because it was told to has not failed.
+    if (partition.signal.aborted) return this.#over(work, error)
+    const failures = this.#count(work, countsAsOutage(error, retry))
+    const verdict = verdictOn(error, failures, retry, clock.random())
+    if (verdict.then !== 'again' || !verdict.isOutage) outage.worked()
+    if (verdict.then === 'stop') return this.#over(work, error)
+    if (verdict.then === 'give up') {
+      if (topic === undefined) return this.#over(work, error)
+      return this.#giveUp(work, error, topic, verdict.because)
+    }
+    if (partition.isClosed) {
+      this.#parts.handedBack(work)
+      return 'over'
+    }
+    this.#hold(work, error, verdict)
+    return 'held'
+  }
+
+  #over(work: Work, error: PolluxError): Fate {
+    this.#parts.failed(work, error)
+    return 'over'
+  }
+
+  #count(work: Work, isOutage: boolean): NonNullable<Work['failures']> {
+    const { attempts, outages, since } = work.failures ?? {
+      attempts: 0,
+      outages: 0,
+      since: this.#parts.clock.now(),
+    }
+    work.failures = isOutage
+      ? { attempts, outages: outages + 1, since }
+      : { attempts: attempts + 1, outages, since }
+    return work.failures
+  }
+
+  #hold(
+    work: Work,
+    error: PolluxError,
+    { after, isOutage }: { readonly after: number; readonly isOutage: boolean },
+  ): void {
+    const { lanes, outage, clock, logger, counts, dispatch } = this.#parts
+    const { held } = work.partition
+    counts.retries += 1
+    logger.debug(
+      { message: String(work), error: errorText(error), after, ...work.failures },
+      'a message has failed and is tried again',
+    )
+    const endWait = (): void => {
+      callOff()
+      held.delete(work)
+      outage.forget(endWait)
+      lanes.resume(work)
+    }
+    const callOff = clock.after(after, () => {
+      endWait()
+      dispatch()
+    })
+    lanes.hold(work)
+    held.set(work, endWait)
+    if (isOutage) outage.failed(error, endWait)
+  }
+
+  #giveUp(work: Work, error: PolluxError, topic: string, because: GivenUpBecause): Fate {
+    const { service, clock, logger, counts, instance, fitting } = this.#parts
+    const now = clock.now()
+    const { attempts = 1, since = now } = work.failures ?? {}
+    const letter = deadLetter(topic, {
+      raw: work.raw,
+      service: service.name,
+      error,
+      reason: error.code === 'POLLUX_DECODE_FAILED' ? 'undecodable' : because,
+      attempts,
+      failedAt: now,
+      firstFailedAt: since,
+      instance,
+    })
+    counts.deadLetters += 1
+    logger.error(
+      { code: error.code, message: String(work), attempts, topic },
+      `dead letter: ${error.message}`,
+    )
+    work.outputs = [fitting(letter)]
+    return 'letter'
+  }
+}
