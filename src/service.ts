@@ -41,6 +41,8 @@ export interface HandlerContext {
   readonly clock: Clock
   /** Adds to a number of `runtime.counts`. Names are few and fixed: never a key, an id or a text from outside. */
   readonly count: (name: string, by?: number) => void
+  /** Sets one that goes up and down: how much there is of something now. Names are few and fixed, too. */
+  readonly gauge: (name: string, value: number) => void
 }
 
 /** `context` of a handler whose service declares `state`. */
@@ -317,7 +319,7 @@ function checkTogether(service: Service, problems: Problems): void {
     )
 }
 
-const contextNames = ['log', 'signal', 'stopping', 'clock', 'count', 'state']
+const contextNames = ['log', 'signal', 'stopping', 'clock', 'count', 'gauge', 'state']
 
 function checkUses(uses: unknown, problems: Problems): void {
   if (typeof uses !== 'object' || uses === null)

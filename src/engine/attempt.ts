@@ -22,6 +22,8 @@ export interface AttemptParts {
   worked(): void
   /** A handler counts something of its own. */
   count(name: string, by: number): void
+  /** A handler has measured something. */
+  gauge(name: string, value: number): void
 }
 
 /** What an attempt comes to when its message is older than what its key has. */
@@ -170,5 +172,9 @@ class Context implements HandlerContext {
   // Not a method: handlers take it out of the context.
   get count(): HandlerContext['count'] {
     return (name, by = 1) => this.#parts.count(name, by)
+  }
+
+  get gauge(): HandlerContext['gauge'] {
+    return (name, value) => this.#parts.gauge(name, value)
   }
 }

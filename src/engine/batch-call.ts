@@ -72,14 +72,16 @@ class BatchContext implements HandlerContext {
   readonly log: Logger
   readonly clock: Clock
   readonly count: HandlerContext['count']
+  readonly gauge: HandlerContext['gauge']
   readonly #given: readonly Decoded[]
   #signal: AbortSignal | undefined
   #stopping: AbortSignal | undefined
 
-  constructor({ logger, clock, count }: AttemptParts, given: readonly Decoded[]) {
+  constructor({ logger, clock, count, gauge }: AttemptParts, given: readonly Decoded[]) {
     this.log = logger
     this.clock = clock
     this.count = (name, by = 1) => count(name, by)
+    this.gauge = (name, value) => gauge(name, value)
     this.#given = given
   }
 

@@ -5,7 +5,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { StoreTransaction } from '../ports/store.ts'
 import type { Schedule, ScheduledContext } from '../schedule.ts'
 import type { Service } from '../service.ts'
-import { countOwn, type ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts, setGauge } from './counts.ts'
 import { asSentence } from './message.ts'
 import type { Partition } from './partition.ts'
 import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
@@ -132,7 +132,8 @@ export class Scheduler implements SliceContents {
   ): Promise<unknown> {
     const { service, schedule, logger: log, clock, counts } = this.#parts
     const count: ScheduledContext['count'] = (name, by = 1) => countOwn(counts, name, by)
-    const context: ScheduledContext = { log, signal, stopping, clock, count, ...given }
+    const gauge: ScheduledContext['gauge'] = (name, value) => setGauge(counts, name, value)
+    const context: ScheduledContext = { log, signal, stopping, clock, count, gauge, ...given }
     Object.assign(context, grant(service.uses, capability))
     return await schedule.run(context as never)
   }

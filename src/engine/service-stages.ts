@@ -17,7 +17,7 @@ import type { Service } from '../service.ts'
 import { Admission } from './admission.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
-import { countOwn, type ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts, setGauge } from './counts.ts'
 import type { Starter } from './dispatcher.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
@@ -238,6 +238,7 @@ export class ServiceStages {
       },
       worked: () => this.#outage.worked(),
       count: (name, by) => countOwn(counts, name, by),
+      gauge: (name, value) => setGauge(counts, name, value),
     }
   }
 

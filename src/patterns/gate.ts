@@ -8,6 +8,7 @@ import { checkGate } from './gate/check.ts'
 import type { Facts, GateDefinition } from './gate/definition.ts'
 import { markGate } from './gate/gates.ts'
 import { gateOptions } from './gate/options.ts'
+import { Room, waitForRoom } from './gate/room.ts'
 import { type GateDatabase, GateTable } from './gate/table.ts'
 import { GateWork } from './gate/work.ts'
 
@@ -33,7 +34,12 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
   const problems = new Problems()
   const others = [...definitionNames, ...serviceNames]
   const plain = Object.entries(given).filter(([option]) => !others.includes(option))
-  const { timeout, forget } = readOptions(gateOptions, Object.fromEntries(plain), problems, others)
+  const { timeout, forget, maxOpen } = readOptions(
+    gateOptions,
+    Object.fromEntries(plain),
+    problems,
+    others,
+  )
   checkGate(given, problems)
   problems.throwIfAny(`Gate ${shown(name)} is wrong`)
   const { facts, outputs, db, key, open, late = 'ignore', expire } = given
@@ -42,12 +48,13 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     isKept: keep !== undefined,
   }))
   const table = new GateTable(given.table, columns, {
-    open: timeout !== undefined,
+    open: timeout !== undefined || maxOpen !== undefined,
     ended: forget !== undefined,
   })
   const work = new GateWork(
     { facts, open, late, expire, timeout },
     table,
+    maxOpen === undefined ? undefined : new Room(table, maxOpen),
     key as ((message: Message) => unknown) | undefined,
     forget,
   )
@@ -59,7 +66,11 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
       ...(start === undefined ? {} : { start }),
       ...(outsideReset === undefined ? {} : { outsideReset }),
       ...(deadLetter === undefined ? {} : { deadLetter }),
-      ...(retry === undefined ? {} : { retry }),
+      ...(maxOpen === undefined
+        ? retry === undefined
+          ? {}
+          : { retry }
+        : { retry: { ...retry, overrides: [waitForRoom, ...(retry?.overrides ?? [])] } }),
       ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
       ...(outputs === undefined ? {} : { outputs }),
       inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],

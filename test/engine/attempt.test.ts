@@ -43,7 +43,7 @@ function attemptOf(service: Service, work: Work): Attempt {
   const encode: AttemptParts['encode'] = (one, returned) => encodeOutputs(service, one, returned)
   const clock = new ManualClock()
   return new Attempt(
-    { service, logger: silent, clock, encode, worked() {}, stale() {}, count() {} },
+    { service, logger: silent, clock, encode, worked() {}, stale() {}, count() {}, gauge() {} },
     work,
   )
 }

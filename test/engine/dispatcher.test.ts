@@ -36,6 +36,7 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       stale() {},
       clock: new ManualClock(),
       count() {},
+      gauge() {},
     },
     lanes,
     admission: { admit: () => 'skip' } as unknown as Admission,

@@ -9,7 +9,16 @@ import { eventually, ManualClock, messagesOf, testRuntime } from '../../src/test
 import { sendTo } from '../../src/testing/logs.ts'
 import type { OwnDatabase } from '../cases/own-sql.ts'
 import { kept } from '../engine/kept.ts'
-import { type BooksOptions, books, booksGate, factsOf } from './gate-books.ts'
+import {
+  type BooksOptions,
+  books,
+  booksGate,
+  coverApproved,
+  factsOf,
+  priceSet,
+  rightsCleared,
+  textReady,
+} from './gate-books.ts'
 
 /** The numbered cases of a gate, on a database. */
 export function gateCases(name: string, database: () => OwnDatabase): void {
@@ -20,6 +29,7 @@ export function gateCases(name: string, database: () => OwnDatabase): void {
   anyOrder(name, database, table)
   deadlines(name, database, table)
   looking(name, database, table)
+  room(name, database, table)
 }
 
 function twoAtOnce(name: string, database: () => OwnDatabase, table: () => string): void {
@@ -215,6 +225,66 @@ function looking(name: string, database: () => OwnDatabase, table: () => string)
     const { stage, openedAt } = (await looking_.find('a')) ?? {}
     assert.deepEqual([stage, openedAt], ['opened', now])
     assert.equal(await looking_.find('nobody'), undefined)
+  })
+}
+
+function room(name: string, database: () => OwnDatabase, table: () => string): void {
+  test(`while as many gates wait as may, their facts go through, those of other keys wait, and none is lost; ${name}`, async () => {
+    const { store, ask } = database()
+    const broker = kept(embeddedBroker())
+    const lines: string[] = []
+    const log = (_: object, message: string): void => void lines.push(message)
+    const logger = { debug() {}, info: log, warn: log, error: log }
+    const start = () =>
+      testRuntime(booksGate('full', table(), { maxOpen: 3, timeout: '30d' }), {
+        broker,
+        store: store(),
+        logger,
+      })
+    let runtime = await start()
+    const number = (of: string): number => runtime.counts[0]?.own[of] ?? 0
+    const open = async (): Promise<number> =>
+      Number((await ask(`select count(*) as n from ${table()} where opened_at is null`))[0]?.['n'])
+    const keys = Array.from({ length: 12 }, (_, index) => `${index}`)
+    // All on one partition, so that those that wait are in front of the others.
+    await runtime.send(...keys.map((key) => textReady.message({ key, value: '', partition: 0 })))
+    await eventually('three wait', async () => (await open().catch(() => 0)) === 3)
+    for (let second = 0; second < 5; second += 1) await runtime.clock.advance(1_000)
+    assert.equal(await open(), 3)
+    assert.equal(runtime.counts[0]?.gauges['gate_open'], 3)
+    await runtime.stop()
+    runtime = await start()
+    const rest = (key: string) => [
+      coverApproved.message({ key, value: '' }),
+      // Behind those that wait.
+      textReady.message({ key, value: '', partition: 0 }),
+      priceSet.message({ key, value: 1 }),
+      rightsCleared.message({ key, value: '' }),
+    ]
+    await runtime.send(...rest('1'))
+    await eventually('a gate opens, and another one takes its place', async () => {
+      await runtime.clock.advance(1_000)
+      return number('opened') === 1 && number('begun') === 1
+    })
+    await runtime.send(...keys.filter((key) => key !== '1').flatMap(rest))
+    await eventually('all are open', async () => {
+      assert.ok((await open()) <= 3)
+      await runtime.clock.advance(1_000)
+      return number('opened') === keys.length
+    })
+    await runtime.settled()
+    const opened = (await runtime.messages(books)).map(({ key }) => key)
+    assert.deepEqual(opened.toSorted(), keys.toSorted())
+    await runtime.clock.advance(20_000)
+    await runtime.send(textReady.message({ key: '1', value: '' }))
+    await runtime.settled()
+    await runtime.stop()
+    const [full, room_] = [/^as many gates wait as maxOpen/, /^there is room/]
+    assert.deepEqual(
+      lines.flatMap((line) => (full.test(line) ? ['full'] : room_.test(line) ? ['room'] : [])),
+      ['full', 'full', 'room'],
+      'once in each life, and once at the end',
+    )
   })
 }
 

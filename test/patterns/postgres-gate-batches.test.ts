@@ -64,7 +64,7 @@ test('a gate does with batches what its rules do with one fact after the other, 
     const given = drawn.map((step) => ({ ...step, key: `${step.key}${number}` }))
     const rules = rulesOf(late)
     const clock = new ManualClock()
-    const work = new GateWork(rules, table, undefined, undefined)
+    const work = new GateWork(rules, table, undefined, undefined, undefined)
     const [found, expected] = [new Told(), new Told()]
     const rows = new Map<string, Row>()
     for (const batch of batchesOf(given)) {
@@ -133,5 +133,5 @@ function contextOf(clock: ManualClock, { count }: Told): HandlerContext & { db: 
   const query = async <R extends object>(sql: string, params: readonly unknown[] = []) =>
     (await client.query<R>(sql, [...params])).rows
   const { signal } = new AbortController()
-  return { log: silent, clock, count, signal, stopping: signal, db: { query } }
+  return { log: silent, clock, count, gauge() {}, signal, stopping: signal, db: { query } }
 }

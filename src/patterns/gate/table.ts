@@ -69,6 +69,26 @@ export class GateTable {
     return rows.map(asRow)
   }
 
+  /** How many gates wait; counts hardly beyond `most`. */
+  async countOpen(db: GateDatabase, most: number): Promise<number> {
+    const [row] = await db.query<{ readonly open: number }>(
+      `select count(*)::int as open from (select from ${this.name}
+        where opened_at is null and expired_at is null limit $1::int8) as waiting`,
+      [most + 1_000],
+    )
+    return row?.open ?? 0
+  }
+
+  /** Those that have no row, in their order. */
+  async unknownOf(db: GateDatabase, keys: readonly string[]): Promise<readonly string[]> {
+    const rows = await db.query<{ readonly key: string }>(
+      `select key from ${this.name} where key = any($1::text[])`,
+      [keys],
+    )
+    const known = new Set(rows.map(({ key }) => key))
+    return keys.filter((key) => !known.has(key))
+  }
+
   /** Locks gates that have waited too long, and gives them. Those that somebody else is at are left to the next time. */
   async takeDue(db: GateDatabase, now: number, limit: number): Promise<readonly Row[]> {
     const rows = await db.query<Selected>(

@@ -4,6 +4,7 @@ import type { ScheduledContext } from '../../schedule.ts'
 import type { HandlerContext, MessageResult } from '../../service.ts'
 import type { AnyTopic, OutputMessage } from '../../topic.ts'
 import { Brought } from './brought.ts'
+import type { Room } from './room.ts'
 import type { Row } from './row.ts'
 import { type Arrival, arrive, deadline, expire, type Moment, open, type Rules } from './rules.ts'
 import type { GateDatabase, GateTable } from './table.ts'
@@ -19,17 +20,20 @@ interface Db {
 export class GateWork {
   readonly #rules: Rules
   readonly #table: GateTable
+  readonly #room: Room | undefined
   readonly #keyOf: (message: Message) => unknown
   readonly #forget: number | undefined
 
   constructor(
     rules: Rules,
     table: GateTable,
+    room: Room | undefined,
     keyOf: ((message: Message) => unknown) | undefined,
     forget: number | undefined,
   ) {
     this.#rules = rules
     this.#table = table
+    this.#room = room
     this.#keyOf = keyOf ?? (({ key }) => key)
     this.#forget = forget
   }
@@ -37,15 +41,21 @@ export class GateWork {
   /** Takes in what has come. A gate opens in the message that completes it, whatever else of its key is in the batch. */
   async takeIn<M extends Message>(
     messages: readonly M[],
-    { db, clock, count, log }: HandlerContext & Db,
+    { db, clock, count, gauge, log }: HandlerContext & Db,
   ): Promise<readonly MessageResult<M, AnyTopic>[]> {
-    const moment = { now: clock.now(), count }
+    const moment = { now: clock.now(), count: this.#counting(count) }
     const brought = messages.map((message) => new Brought(message, this.#broughtBy(message)))
     const first = new Map<string, Brought<M>>()
     for (const one of brought)
       if (one.key !== undefined && !first.has(one.key)) first.set(one.key, one)
     if (first.size > 0) {
       await this.#table.prepare(db, log)
+      const refused = await this.#room?.refused(db, [...first.keys()], { now: moment.now, log })
+      // The others come again at once without those, as what was written beside a failure is taken back.
+      if (refused !== undefined && refused.size > 0)
+        return brought.map(({ message, key = '' }) =>
+          refused.has(key) ? { message, error: this.#room?.error } : { message },
+        )
       await this.#takeFirst(db, first, moment)
       await this.#takeOthers(
         db,
@@ -53,7 +63,15 @@ export class GateWork {
         moment,
       )
     }
+    if (this.#room !== undefined) gauge('gate_open', this.#room.open)
     return brought.map(({ message, outputs, error }) => ({ message, outputs, error }))
+  }
+
+  #counting(count: HandlerContext['count']): Moment['count'] {
+    return (name) => {
+      count(name)
+      this.#room?.note(name)
+    }
   }
 
   /** The first fact of each key, unless its gate was at its end: then it is left. */
@@ -100,13 +118,16 @@ export class GateWork {
     db,
     now,
     count,
+    gauge,
     again,
     log,
   }: ScheduledContext & Db): Promise<readonly OutputMessage[]> {
     await this.#table.prepare(db, log)
     const outputs: OutputMessage[] = []
     const rows = await this.#table.takeDue(db, now, slice)
-    for (const row of rows) outputs.push(...(await expire(this.#rules, row, { now, count })))
+    const moment = { now, count: this.#counting(count) }
+    for (const row of rows) outputs.push(...(await expire(this.#rules, row, moment)))
+    if (this.#room !== undefined) gauge('gate_open', this.#room.open)
     await this.#table.write(db, rows)
     const forgotten =
       this.#forget === undefined ? 0 : await this.#table.forget(db, now - this.#forget, slice)
