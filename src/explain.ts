@@ -26,6 +26,8 @@ export interface Explanation {
   readonly state: Choice<'store' | 'none'>
   readonly publish: Choice
   readonly fence: Choice<Fence>
+  /** What becomes of a message that fails; its choice is where that ends. */
+  readonly failures: Choice<'dead-letter' | 'stop'>
   /** What it does by time; its choice is how often. Null when it does nothing so. */
   readonly schedule: Choice | null
   /** Where work starts when something else than the service has set the group's offset. */
@@ -48,6 +50,7 @@ export function explain(service: Service): Explanation {
     state: stateOf(service),
     publish: publishOf(service),
     fence: { choice: fenceOf(service), meaning: fenceMeaning(service) },
+    failures: failuresOf(service),
     schedule: scheduleOf(service),
     outsideReset: outsideResetOf(service),
     crashOutcomes: crashOutcomes(service),
@@ -114,6 +117,14 @@ const orderMeanings: Readonly<Record<Service['options']['order'], string>> = {
   key: 'Messages of a key are handled one after the other, those without a key by partition.',
   partition: 'Messages of a partition are handled one after the other.',
   none: 'Messages are handled in any order.',
+}
+
+function failuresOf({ options: { retry, deadLetter } }: Service): Choice<'dead-letter' | 'stop'> {
+  const times = retry.attempts === 1 ? 'once' : `${retry.attempts} times`
+  const tried = `A message is tried ${times}; an outage costs none of that.`
+  return deadLetter === undefined
+    ? { choice: 'stop', meaning: `${tried} Then its partition stops in front of it.` }
+    : { choice: 'dead-letter', meaning: `${tried} Then it goes to ${deadLetter}.` }
 }
 
 function scheduleOf({ schedule, inputs: [first] }: Service): Choice | null {

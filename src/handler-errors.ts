@@ -2,8 +2,7 @@ import { type Duration, milliseconds } from './duration.ts'
 import { type ErrorDetails, PolluxError } from './errors.ts'
 
 /**
- * Thrown by a handler: this message can never be handled, so it is not tried again. Without a dead letter its
- * partition stops.
+ * Thrown by a handler: this message can never be handled, so it is not tried again but becomes a dead letter at once.
  */
 export class NonRetryableError extends PolluxError {
   constructor(message: string, details: ErrorDetails = {}) {
@@ -19,8 +18,8 @@ export interface RetryDetails extends ErrorDetails {
 }
 
 /**
- * Thrown by a handler: not now, but later. Thrown while its partition is being given up, it is no failure: the next
- * owner is given the message again. At other times the partition stops, as there is no retry yet.
+ * Thrown by a handler: not now, but later. It is tried again as the service's `retry` says, and not before `after`.
+ * Thrown while its partition is being given up, it is no failure: the next owner is given the message again.
  */
 export class RetryableError extends PolluxError {
   /** Milliseconds until it makes sense to try again; undefined when nothing is known. */

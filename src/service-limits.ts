@@ -15,7 +15,7 @@ export function limitsOf(service: Service): readonly string[] {
       : []),
     ...resetLimits(service),
     'What a handler does in other systems is neither fenced nor taken back; message.id can be its idempotency key there.',
-    'A message that cannot be handled stops its partition: there is no retry and no dead letter yet.',
+    'Attempts that outlive the process: after a restart a message that fails has all of them again.',
     ...(handleMany === undefined
       ? []
       : [

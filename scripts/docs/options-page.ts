@@ -1,8 +1,8 @@
+import { backoffOptions } from '../../src/backoff.ts'
 import { embeddedBrokerOptions } from '../../src/embedded/embedded-broker.ts'
 import { kafkaOptions } from '../../src/kafka/options.ts'
 import { mysqlOptions } from '../../src/mysql/mysql-table.ts'
 import type { Option } from '../../src/options.ts'
-import { backoffOptions } from '../../src/backoff.ts'
 import {
   batchOptions,
   breakerOptions,
@@ -15,6 +15,7 @@ import { postgresOptions } from '../../src/postgres/options.ts'
 import { postgresTableOptions } from '../../src/postgres/table/postgres-table.ts'
 import { rateOptions } from '../../src/rate.ts'
 import { redisCacheOptions } from '../../src/redis/redis-cache.ts'
+import { retryOptions } from '../../src/retry.ts'
 import { runtimeOptions } from '../../src/runtime-options.ts'
 import { scheduleOptions } from '../../src/schedule.ts'
 import { serviceOptions } from '../../src/service-options.ts'
@@ -34,6 +35,12 @@ const sections: readonly Section[] = [
       'In `defineService(name, { … })`, beside `inputs`, `outputs`, `state`, `idempotency`, `uses`, `schedule` and `handle` or `handleMany`. ' +
       '[Services](services.md) describes those.',
     table: serviceOptions,
+  },
+  {
+    title: 'Retry',
+    intro:
+      'In `retry: { … }` of `defineService` and of patterns, beside `overrides`. [When a message fails](failures.md) describes it.',
+    table: { ...retryOptions, ...inside('backoff', backoffOptions) },
   },
   {
     title: 'Schedule',

@@ -71,8 +71,8 @@ function headersOf(given: GivenUp): Header[] {
     [letterHeaders.stack, cut(stackOf(error), longestStack)],
     [letterHeaders.fingerprint, fingerprintOf(name, message)],
     [letterHeaders.timestamp, String(raw.timestamp)],
-    [letterHeaders.failedAt, new Date(failedAt).toISOString()],
-    [letterHeaders.firstFailedAt, new Date(firstFailedAt).toISOString()],
+    [letterHeaders.failedAt, String(failedAt)],
+    [letterHeaders.firstFailedAt, String(firstFailedAt)],
     ...(given.instance === undefined ? [] : [[letterHeaders.instance, given.instance] as const]),
   ]
   return [

@@ -19,7 +19,7 @@ export const letterHeaders = {
   fingerprint: 'dlq-fingerprint',
   /** The record's own time, in milliseconds since 1970. */
   timestamp: 'dlq-timestamp',
-  /** ISO 8601. */
+  /** Milliseconds since 1970, too. */
   failedAt: 'dlq-failed-at',
   firstFailedAt: 'dlq-first-failed-at',
   /** The process that gave it up. */

@@ -7,6 +7,7 @@ import type { HandlerContext, Service } from '../service.ts'
 import { asSentence, decodeMessage, lookAt } from './message.ts'
 import type { Work } from './partition.ts'
 import { AttemptState } from './state-cells.ts'
+import { TimeLimit } from './time-limit.ts'
 import { checkVersion, guardOf, isNewer } from './version-guard.ts'
 
 /** What attempts need of their surroundings. */
@@ -35,6 +36,7 @@ export class Attempt {
   readonly #work: Work
   readonly #granted: Readonly<Record<string, unknown>> | undefined
   readonly #state: AttemptState | undefined
+  readonly #limit: TimeLimit | undefined
   #guard: string | undefined
   #isStale = false
   #outputs: readonly OutgoingRecord[] = []
@@ -45,7 +47,9 @@ export class Attempt {
     this.#parts = parts
     this.#work = work
     this.#granted = granted
-    const { state } = parts.service
+    const { state, options } = parts.service
+    const { timeLimit } = options.retry
+    if (timeLimit !== undefined) this.#limit = new TimeLimit(parts.clock, timeLimit)
     this.#state = state === undefined ? undefined : new AttemptState(state, work)
   }
 
@@ -66,7 +70,7 @@ export class Attempt {
       !this.#takeVersion(service.idempotency.of(message))
     )
       return stale
-    const context = new Context(this.#work, this.#state, this.#parts)
+    const context = new Context(this.#work, this.#state, this.#parts, this.#limit)
     if (this.#granted !== undefined) Object.assign(context, this.#granted)
     return service.handle?.(message as never, context as never)
   }
@@ -83,6 +87,12 @@ export class Attempt {
     if (!isNewer(version, this.#work, cell.guard)) return false
     this.#guard = guardOf(version, this.#work)
     return true
+  }
+
+  /** What the handler's promise comes to, or a failure where that takes too long. */
+  awaited(returned: unknown): Promise<unknown> {
+    // Not its own `then`: a thenable that is no promise may call back twice, at once, or throw.
+    return this.#limit?.of(returned) ?? Promise.resolve(returned)
   }
 
   /** Takes what the handler returned; may throw, then the attempt has failed. */
@@ -142,10 +152,19 @@ class Context implements HandlerContext {
   readonly #work: Work
   readonly #parts: AttemptParts
 
-  constructor(work: Work, state: AttemptState | undefined, parts: AttemptParts) {
+  readonly #limit: TimeLimit | undefined
+  #signal: AbortSignal | undefined
+
+  constructor(
+    work: Work,
+    state: AttemptState | undefined,
+    parts: AttemptParts,
+    limit: TimeLimit | undefined,
+  ) {
     this.#work = work
     this.state = state
     this.#parts = parts
+    this.#limit = limit
   }
 
   get log(): Logger {
@@ -158,7 +177,9 @@ class Context implements HandlerContext {
   }
 
   get signal(): AbortSignal {
-    return this.#work.partition.signal
+    const { signal } = this.#work.partition
+    this.#signal ??= this.#limit?.signal(signal) ?? signal
+    return this.#signal
   }
 
   get stopping(): AbortSignal {

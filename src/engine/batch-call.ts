@@ -7,6 +7,7 @@ import type { AnyTopic } from '../topic.ts'
 import { Attempt, type AttemptParts } from './attempt.ts'
 import { decodeMessage } from './message.ts'
 import type { Partition, Work } from './partition.ts'
+import { TimeLimit } from './time-limit.ts'
 
 /** A message of a batch, ready for its handler. */
 export interface Decoded {
@@ -53,9 +54,12 @@ export async function callForMany(
 ): Promise<readonly Verdict[]> {
   const { service } = attempts
   const messages = given.map(({ message }) => message)
-  const context = new BatchContext(attempts, given)
+  const { timeLimit } = service.options.retry
+  const limit = timeLimit === undefined ? undefined : new TimeLimit(attempts.clock, timeLimit)
+  const context = new BatchContext(attempts, given, limit)
   if (granted !== undefined) Object.assign(context, granted)
-  const returned = await service.handleMany?.(messages as never, context as never)
+  const running = service.handleMany?.(messages as never, context as never)
+  const returned = await (limit?.of(running) ?? running)
   const outputsOf = resultsOf(returned, messages)
   return given.map((one) => {
     const attempt = new Attempt(attempts, one.work)
@@ -74,10 +78,16 @@ class BatchContext implements HandlerContext {
   readonly count: HandlerContext['count']
   readonly gauge: HandlerContext['gauge']
   readonly #given: readonly Decoded[]
+  readonly #limit: TimeLimit | undefined
   #signal: AbortSignal | undefined
   #stopping: AbortSignal | undefined
 
-  constructor({ logger, clock, count, gauge }: AttemptParts, given: readonly Decoded[]) {
+  constructor(
+    { logger, clock, count, gauge }: AttemptParts,
+    given: readonly Decoded[],
+    limit: TimeLimit | undefined,
+  ) {
+    this.#limit = limit
     this.log = logger
     this.clock = clock
     this.count = (name, by = 1) => count(name, by)
@@ -87,7 +97,10 @@ class BatchContext implements HandlerContext {
 
   // Most handlers do not ask for the two, and one made of several costs something.
   get signal(): AbortSignal {
-    this.#signal ??= anyOf(this.#given, ({ signal }) => signal)
+    if (this.#signal === undefined) {
+      const signal = anyOf(this.#given, (partition) => partition.signal)
+      this.#signal = this.#limit?.signal(signal) ?? signal
+    }
     return this.#signal
   }
 

@@ -121,8 +121,7 @@ export class Dispatcher implements Starter {
     }
     if (!isPending) return this.#succeed(work, attempt, returned)
     this.#lanes.enter(work)
-    // Not its own `then`: a thenable that is no promise may call back twice, at once, or throw.
-    Promise.resolve(returned).then(
+    attempt.awaited(returned).then(
       (value) => this.#succeed(work, attempt, value),
       (error: unknown) => this.#fail(work, attempt, error),
     )

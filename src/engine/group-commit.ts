@@ -1,7 +1,8 @@
+import { PolluxError } from '../errors.ts'
 import type { CommitResult, Store, Unit } from '../ports/store.ts'
 import type { LoaderParts } from './loader.ts'
 import type { Partition, Work } from './partition.ts'
-import { doubtsOf, reconcile } from './reconcile.ts'
+import { doubtsOf, reconcile, restore } from './reconcile.ts'
 import {
   type BuiltUnit,
   buildOwnUnit,
@@ -45,6 +46,11 @@ export interface GroupCommitParts {
    * that were handled later may not have come here yet, so that handling some again would change the order.
    */
   readonly load: LoaderParts['load'] | undefined
+  /**
+   * Makes a dead letter the only output of a message that the store does not take; the result tells of it. Undefined where
+   * messages are not given up.
+   */
+  giveUp?(work: Work, error: PolluxError): (() => void) | undefined
   readonly commits: Commits
 }
 
@@ -57,10 +63,13 @@ export class GroupCommit {
   readonly #parts: GroupCommitParts
   #finished: Work[] = []
   #isCommitting = false
+  /** How many messages the next unit has at most: fewer after one that the store has refused. */
+  #most: number
   #alone: Promise<void> | undefined
 
   constructor(parts: GroupCommitParts) {
     this.#parts = parts
+    this.#most = Math.min(largestUnit, parts.largestUnit ?? largestUnit)
   }
 
   add(work: Work): void {
@@ -102,11 +111,7 @@ export class GroupCommit {
   }
 
   #next(): Work[] {
-    const most = Math.min(
-      largestUnit,
-      this.#parts.largestUnit ?? largestUnit,
-      this.#finished.length,
-    )
+    const most = Math.min(this.#most, this.#finished.length)
     let length = 0
     let bytes = 0
     while (length < most && bytes < largestUnitBytes) {
@@ -120,10 +125,52 @@ export class GroupCommit {
     const works = await this.#sound(finished)
     if (works.length === 0) return
     const built = this.#build(works)
+    try {
+      await this.#commitOrSendBack(built, works)
+    } catch (error) {
+      if (!PolluxError.is(error, 'POLLUX_STORE_FAILED')) throw error
+      return await this.#isolate(works, error)
+    }
+    const all = Math.min(largestUnit, this.#parts.largestUnit ?? largestUnit)
+    this.#most = Math.min(all, this.#most * 2)
+  }
+
+  async #commitOrSendBack(built: BuiltUnit, works: readonly Work[]): Promise<void> {
     const result = await this.#parts.commit(built.unit)
     if (result.outcome === 'committed') return this.#advance(built, result.versions)
     if (result.outcome === 'conflict' && (await this.#sendBack(built, works))) return
     await this.#giveUp(built, result.outcome === 'fenced')
+  }
+
+  /**
+   * The store has refused a unit for good and does not say for which message. Halves of it are tried, those of a lane still
+   * one after the other, until the message at fault stands alone.
+   */
+  async #isolate(works: readonly Work[], error: PolluxError): Promise<void> {
+    const [first] = works
+    if (first === undefined || this.#parts.giveUp === undefined) throw error
+    for (const { partition, place } of works) partition.tracker.withdraw(place)
+    if (works.length === 1) return await this.#refused(first, error)
+    this.#finished.unshift(...works)
+    this.#most = Math.ceil(works.length / 2)
+  }
+
+  /** A message alone is refused: it becomes a dead letter without effects. When that is refused, too, the store is at fault. */
+  async #refused(work: Work, error: PolluxError): Promise<void> {
+    const { giveUp, load } = this.#parts
+    const tell = giveUp?.(work, error)
+    if (tell === undefined || load === undefined) throw error
+    const { cell } = work.effects ?? {}
+    if (work.effects !== undefined) work.effects.change = undefined
+    await this.#commitOrSendBack(this.#build([work]), [work])
+    tell()
+    if (cell === undefined) return
+    const { states } = await load([cell.key], [])
+    // What later messages of its key have made of its change is made again.
+    restore(cell, states[0])
+    const outdated = this.#finished.filter(isOutdated)
+    this.#finished = this.#finished.filter((one) => !isOutdated(one))
+    this.#parts.commits.again(outdated)
   }
 
   /**

@@ -3,7 +3,7 @@ import type { BrokerProducer } from '../ports/broker.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { AcknowledgedOutputs, Store, StoredOutputs } from '../ports/store.ts'
 import type { Service } from '../service.ts'
-import { type Commits, GroupCommit } from './group-commit.ts'
+import { type Commits, GroupCommit, type GroupCommitParts } from './group-commit.ts'
 import type { LoaderParts } from './loader.ts'
 import { Outbox } from './outbox.ts'
 import type { Partition, StoredBatch, Work } from './partition.ts'
@@ -79,6 +79,8 @@ export interface StoreStagesParts {
   readonly commit: Store['commit']
   /** `Store.load`, repeated likewise. */
   readonly load: LoaderParts['load']
+  /** See `GroupCommitParts`. */
+  readonly giveUp: NonNullable<GroupCommitParts['giveUp']>
   readonly ends: Ends
 }
 
@@ -119,7 +121,7 @@ export function publishThenStore({
 
 /** Stored first, published then by the same process at once. What a crash leaves goes out at the next start. */
 export function storeThenPublish(
-  { service, producer, largestUnit, commit, load, ends }: StoreStagesParts,
+  { service, producer, largestUnit, commit, load, giveUp, ends }: StoreStagesParts,
   {
     clock,
     acknowledge,
@@ -152,6 +154,7 @@ export function storeThenPublish(
     storesOutputs: true,
     room: () => outbox.room(),
     load,
+    giveUp,
     commits: commitsTo(ends, (part) => outbox.stored(part)),
   })
   return { groupCommit, outbox, add: (work) => groupCommit.add(work) }

@@ -1,5 +1,5 @@
-import type { Loaded, Mark } from '../ports/store.ts'
-import type { Work } from './partition.ts'
+import type { Loaded, Mark, StateRow } from '../ports/store.ts'
+import type { Cell, Work } from './partition.ts'
 import type { BuiltUnit } from './unit.ts'
 
 /** What to ask the store for, to find out why it has refused a unit. */
@@ -28,13 +28,18 @@ export function reconcile({ parts, cells }: BuiltUnit, { states, applied }: Load
   cells.forEach((cell, index) => {
     const row = states[index]
     if (row === undefined || (row.version === cell.version && !touched.has(cell))) return
-    cell.value = row.value
-    cell.guard = row.guard
-    cell.version = row.version
-    cell.edition += 1
+    restore(cell, row)
     isExplained = true
   })
   return isExplained
+}
+
+/** Brings a cell up to what the store has; all that was made of the old one is outdated. */
+export function restore(cell: Cell, row: StateRow | undefined): void {
+  cell.value = row?.value ?? null
+  cell.guard = row?.guard ?? null
+  cell.version = row?.version ?? 0
+  cell.edition += 1
 }
 
 const none = Buffer.alloc(0)

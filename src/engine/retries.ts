@@ -109,10 +109,25 @@ export class Retries {
     if (isOutage) outage.failed(error, endWait)
   }
 
+  /** The store does not take what was made of it. The result tells of it, once that has turned out to be its own fault. */
+  refused(work: Work, error: PolluxError): (() => void) | undefined {
+    const topic = this.#parts.service.options.deadLetter
+    if (topic === undefined) return undefined
+    this.#write(work, error, topic, 'permanent')
+    return () => this.#tell(work, error, topic)
+  }
+
   #giveUp(work: Work, error: PolluxError, topic: string, because: GivenUpBecause): Fate {
-    const { service, clock, logger, counts, instance, fitting } = this.#parts
+    this.#write(work, error, topic, because)
+    this.#tell(work, error, topic)
+    return 'letter'
+  }
+
+  /** Makes its dead letter its output. */
+  #write(work: Work, error: PolluxError, topic: string, because: GivenUpBecause): void {
+    const { service, clock, instance, fitting } = this.#parts
     const now = clock.now()
-    const { attempts = 1, since = now } = work.failures ?? {}
+    const { attempts, since } = work.failures ?? { attempts: 1, since: now }
     const letter = deadLetter(topic, {
       raw: work.raw,
       service: service.name,
@@ -123,12 +138,13 @@ export class Retries {
       firstFailedAt: since,
       instance,
     })
-    counts.deadLetters += 1
-    logger.error(
-      { code: error.code, message: String(work), attempts, topic },
-      `dead letter: ${error.message}`,
-    )
     work.outputs = [fitting(letter)]
-    return 'letter'
+  }
+
+  #tell(work: Work, { code, message }: PolluxError, topic: string): void {
+    const { logger, counts } = this.#parts
+    counts.deadLetters += 1
+    const fields = { code, message: String(work), attempts: work.failures?.attempts ?? 1, topic }
+    logger.error(fields, `dead letter: ${message}`)
   }
 }

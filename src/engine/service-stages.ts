@@ -1,3 +1,4 @@
+import type { PolluxError } from '../errors.ts'
 import type { RawMessage } from '../message.ts'
 import { pause } from '../pause.ts'
 import type {
@@ -19,12 +20,11 @@ import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
 import { countOwn, type ServiceCounts, setGauge } from './counts.ts'
 import type { Starter } from './dispatcher.ts'
+import { type FailureStages, failureStages } from './failure-stages.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { Lanes } from './lanes.ts'
 import { LedgerWatch } from './ledger-watch.ts'
-import { fittingLetter, letterProducer } from './letter-producer.ts'
 import { Loader, type LoaderParts } from './loader.ts'
-import { Outage } from './outage.ts'
 import type { Outbox } from './outbox.ts'
 import { encodeOutputs, encodeScheduled } from './outputs.ts'
 import { Effects, type Partition, Work } from './partition.ts'
@@ -39,7 +39,6 @@ import {
   transactionPipeline,
 } from './pipeline.ts'
 import { refusalOf } from './publisher.ts'
-import { Retries } from './retries.ts'
 import { Scheduler } from './scheduler.ts'
 import { type StarterParts, starterOf } from './starters.ts'
 import { StateCells } from './state-cells.ts'
@@ -79,9 +78,7 @@ export class ServiceStages {
   readonly outbox: Outbox | undefined
   readonly #pipeline: Pipeline
   readonly #cells = new StateCells()
-  readonly #producer: BrokerProducer
-  readonly #outage: Outage
-  readonly #retries: Retries
+  readonly #failures: FailureStages
   readonly #loader: Loader | undefined
   readonly #admission: Admission | undefined
   readonly #watch: LedgerWatch | undefined
@@ -97,9 +94,7 @@ export class ServiceStages {
     const { order } = service.options
     const keepsByKey = service.state !== undefined || service.idempotency?.by === 'version'
     this.lanes = new Lanes(order, keepsByKey)
-    this.#producer = this.#makeProducer()
-    this.#outage = new Outage({ ...parts, dispatch: () => this.starter.dispatch() })
-    this.#retries = this.#makeRetries()
+    this.#failures = failureStages(parts, this.lanes, () => this.starter.dispatch())
     if (store === undefined) {
       this.#pipeline = this.#storeless()
       this.starter = this.#starterOf(undefined)
@@ -149,7 +144,7 @@ export class ServiceStages {
     this.#housekeeping?.stop()
     this.#watch?.stop()
     this.#scheduler?.stop()
-    this.#outage.stop()
+    this.#failures.outage.stop()
     this.outbox?.stop()
     await this.#transactional?.close()
   }
@@ -236,7 +231,7 @@ export class ServiceStages {
       stale: () => {
         counts.stale += 1
       },
-      worked: () => this.#outage.worked(),
+      worked: () => this.#failures.outage.worked(),
       count: (name, by) => countOwn(counts, name, by),
       gauge: (name, value) => setGauge(counts, name, value),
     }
@@ -247,7 +242,7 @@ export class ServiceStages {
   }
 
   #checked(outputs: readonly OutgoingRecord[]): readonly OutgoingRecord[] {
-    const problem = refusalOf(outputs, (record) => this.#producer.check(record))
+    const problem = refusalOf(outputs, (record) => this.#failures.producer.check(record))
     if (problem !== undefined) throw problem
     return outputs
   }
@@ -259,7 +254,7 @@ export class ServiceStages {
       skipped: () => {
         counts.duplicates += 1
       },
-      failed: (work, error) => this.#retries.failed(work, error),
+      failed: (work, error) => this.#failures.retries.failed(work, error),
       dropped: (work) => ends.dropped(work),
       behind: (work) => this.lanes.again(work),
       again: (work) => ends.again([work]),
@@ -272,30 +267,11 @@ export class ServiceStages {
       ...this.#parts,
       attempts: this.#attempts,
       lanes: this.lanes,
-      outage: this.#outage,
+      outage: this.#failures.outage,
       outcomes: this.#outcomes,
       recovered: () => this.recovered(),
       scheduler: this.#scheduler,
       stored,
-    })
-  }
-
-  #makeProducer(): BrokerProducer {
-    const { service, producer } = this.#parts
-    const topic = service.options.deadLetter
-    return topic === undefined ? producer : letterProducer(producer, { ...this.#parts, topic })
-  }
-
-  #makeRetries(): Retries {
-    const { ends } = this.#parts
-    return new Retries({
-      ...this.#parts,
-      lanes: this.lanes,
-      outage: this.#outage,
-      fitting: (letter) => fittingLetter(letter, (record) => this.#producer.check(record)),
-      dispatch: () => this.starter.dispatch(),
-      failed: (work, error) => ends.failed(work, error),
-      handedBack: (work) => ends.handedBack(work),
     })
   }
 
@@ -346,7 +322,7 @@ export class ServiceStages {
   #storeless(): Pipeline {
     const { service, ends, clock, stopping } = this.#parts
     const { publish, deadLetter: topic } = service.options
-    if (publish !== 'transaction') return directPipeline(this.#producer, ends)
+    if (publish !== 'transaction') return directPipeline(this.#failures.producer, ends)
     return transactionPipeline(
       {
         transact: (records, positions) => this.#transact(records, positions),
@@ -371,10 +347,11 @@ export class ServiceStages {
     const { service, ends, clock, settings, patiently } = this.#parts
     const parts = {
       service,
-      producer: this.#producer,
+      producer: this.#failures.producer,
       ends,
       largestUnit: store.largestUnit,
       load: this.#load(store),
+      giveUp: (work: Work, error: PolluxError) => this.#failures.retries.refused(work, error),
       commit: (unit: Unit) => patiently('committing to the store', () => store.commit(unit)),
     }
     if (service.options.publish !== 'outbox') return publishThenStore(parts)
@@ -395,7 +372,7 @@ export class ServiceStages {
         { topic, partition },
         'publishing what a partition has left that is gone for good',
       )
-      const [refused] = await publishLeft(this.#producer, unpublished)
+      const [refused] = await publishLeft(this.#failures.producer, unpublished)
       if (refused !== undefined) throw refused
       counts.recovered += unpublished.reduce((sum, { records }) => sum + records.length, 0)
       await store.acknowledge(service.name, [{ topic, partition, epoch, unit: last.unit }])

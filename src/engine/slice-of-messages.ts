@@ -82,7 +82,7 @@ export class SliceOfMessages implements SliceContents {
     try {
       await transaction.attempt(async (capability) => {
         attempt = new Attempt(attempts, work, grant(attempts.service.uses, capability))
-        attempt.end(await attempt.run())
+        attempt.end(await attempt.awaited(attempt.run()))
       })
       attempt?.keep()
       done.push(work)

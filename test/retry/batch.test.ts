@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defineService, text, topic } from '../../src/index.ts'
-import { eventually, type TestRuntime, testRuntime } from '../../src/testing/index.ts'
+import { eventually, testRuntime } from '../../src/testing/index.ts'
 import { deadLettersOf, told } from './dead-letters.ts'
+import { settledInTime } from './settled-in-time.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 2 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
-
-async function settled(runtime: TestRuntime): Promise<void> {
-  let isOver = false
-  const end = runtime.settled().finally(() => {
-    isOver = true
-  })
-  await eventually('it is settled', async () => {
-    await runtime.clock.advance(100)
-    return isOver
-  })
-  await end
-}
 
 for (const store of [undefined, 'offset'] as const) {
   test(`a batch in which one message fails twice: what is behind it waits for it, and each has its output once; ${store ?? 'no'} store`, async () => {
@@ -43,7 +32,7 @@ for (const store of [undefined, 'offset'] as const) {
       ...[0, 1, 2, 3, 4, 5].map((n) => input.message({ key: 'k', value: `${n}`, partition: 0 })),
       ...[6, 7].map((n) => input.message({ key: 'other', value: `${n}`, partition: 1 })),
     )
-    await settled(runtime)
+    await settledInTime(runtime)
     const values = (await runtime.messages(output)).map(({ value }) => value)
     assert.deepEqual(
       values.filter((value) => value < '6'),
@@ -73,7 +62,7 @@ for (const store of [undefined, 'offset'] as const) {
     await runtime.send(
       ...Array.from({ length: 10 }, (_, n) => input.message({ key: `k${n % 3}`, value: `${n}` })),
     )
-    await settled(runtime)
+    await settledInTime(runtime)
     const [letter, ...more] = await deadLettersOf(runtime.broker, 'service')
     assert.equal(String(letter?.raw.value), '4')
     assert.equal(letter && told(letter).attempts, '3')
@@ -102,10 +91,36 @@ test('outputs, offset and dead letter are one transaction where the service publ
   await runtime.send(
     ...['a', 'bad', 'b'].map((value) => input.message({ key: 'k', value, partition: 0 })),
   )
-  await settled(runtime)
+  await settledInTime(runtime)
   assert.deepEqual(
     (await runtime.messages(output)).map(({ value }) => value),
     ['a', 'b'],
   )
   assert.equal((await deadLettersOf(runtime.broker, 'service')).length, 1)
+})
+
+test('in a batch, what is held keeps the later ones of its key from their turn, and no others of its partition', async () => {
+  let isReady = false
+  const handled: string[] = []
+  const service = defineService('service', {
+    inputs: [input],
+    retry: { attempts: 1_000 },
+    handleMany: (messages) =>
+      messages.map((message) => {
+        if (message.key === 'held' && !isReady) return { message, error: new Error('not yet') }
+        handled.push(message.value)
+        return { message }
+      }),
+  })
+  await using runtime = await testRuntime(service)
+  await runtime.send(
+    ...['held', 'a', 'held', 'b', 'held', 'a'].map((key, n) =>
+      input.message({ key, value: `${n}`, partition: 0 }),
+    ),
+  )
+  await eventually('the others are handled, without a wait', () => handled.length === 3)
+  assert.deepEqual(handled.splice(0), ['1', '3', '5'])
+  isReady = true
+  await settledInTime(runtime)
+  assert.deepEqual(handled, ['0', '2', '4'])
 })

@@ -13,29 +13,13 @@ import {
 } from '../../src/index.ts'
 import { eventually, ManualClock, type TestRuntime, testRuntime } from '../../src/testing/index.ts'
 import { deadLettersOf, told } from './dead-letters.ts'
+import { settledInTime } from './settled-in-time.ts'
 
 const input = topic('input', { key: text, value: text, create: { partitions: 1 } })
 const output = topic('output', { key: text, value: text, create: { partitions: 1 } })
 
 const send = (runtime: TestRuntime, ...list: readonly (readonly [string, string])[]) =>
   runtime.send(...list.map(([key, value]) => input.message({ key, value })))
-
-/** Moves time in small steps until it is so. */
-async function inTime(runtime: TestRuntime, what: string, isSo: () => unknown): Promise<void> {
-  await eventually(what, async () => {
-    await runtime.clock.advance(100)
-    return await isSo()
-  })
-}
-
-const settled = async (runtime: TestRuntime): Promise<void> => {
-  let isOver = false
-  const end = runtime.settled().finally(() => {
-    isOver = true
-  })
-  await inTime(runtime, 'it is settled', () => isOver)
-  await end
-}
 
 describe('a message that fails', () => {
   test('is tried again after growing waits, and later ones of its key wait for it while others go on', async () => {
@@ -54,7 +38,7 @@ describe('a message that fails', () => {
     await send(runtime, ['a', 'bad'], ['b', '1'], ['a', '2'], ['b', '2'])
     await eventually('the other key is handled', () => handled.includes('b:2'))
     assert.ok(!handled.includes('a:2'), 'nothing of its key overtakes it')
-    await settled(runtime)
+    await settledInTime(runtime)
     assert.deepEqual(handled, ['a:bad', 'b:1', 'b:2', 'a:bad', 'a:bad', 'a:bad', 'a:2'])
     for (const [index, most] of [200, 400, 800].entries()) {
       const wait = (times[index + 1] ?? 0) - (times[index] ?? 0)
@@ -87,7 +71,7 @@ describe('a message that fails', () => {
       }),
       input.message({ key: 'k', value: 'good' }),
     )
-    await settled(runtime)
+    await settledInTime(runtime)
     assert.equal(attempts, 3)
     const [letter, ...others] = await deadLettersOf(runtime.broker, 'service')
     assert.ok(letter && others.length === 0)
@@ -155,7 +139,7 @@ describe('a message that fails', () => {
     await eventually('it was tried', () => times.length === 1)
     await runtime.clock.advance(3_599_000)
     assert.equal(times.length, 1)
-    await settled(runtime)
+    await settledInTime(runtime)
     assert.ok((times[1] ?? 0) - (times[0] ?? 0) >= 3_600_000)
   })
 
@@ -191,7 +175,7 @@ describe('a message that fails', () => {
     })
     await using runtime = await testRuntime(service)
     await send(runtime, ...Object.keys(errors).map((name) => [name, name] as const))
-    await settled(runtime)
+    await settledInTime(runtime)
     assert.deepEqual(Object.fromEntries(attempts), {
       code: 1,
       class: 2,
@@ -200,6 +184,32 @@ describe('a message that fails', () => {
       rest: 4,
     })
     assert.equal((await deadLettersOf(runtime.broker, 'service')).length, 5)
+  })
+
+  test('case 12: one that hangs is cut off at its time limit and told so, others go on, and it ends as a dead letter', async () => {
+    const handled: string[] = []
+    const aborted: unknown[] = []
+    const service = defineService('service', {
+      inputs: [input],
+      state: text,
+      retry: { attempts: 2, timeLimit: '5s' },
+      async handle({ value }, { signal, state }) {
+        if (value !== 'hangs') return void handled.push(value)
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        aborted.push(signal.reason)
+        // Too late: nobody waits for it any more.
+        await state.put('late').catch(() => {})
+      },
+    })
+    await using runtime = await testRuntime(service)
+    await send(runtime, ['k', 'hangs'], ['l', 'other'], ['k', 'next'])
+    await eventually('the other is handled', () => handled.includes('other'))
+    await settledInTime(runtime)
+    assert.deepEqual(handled, ['other', 'next'])
+    assert.equal(aborted.length, 2)
+    assert.equal(await runtime.state(service, 'k'), undefined)
+    const [letter] = await deadLettersOf(runtime.broker, 'service')
+    assert.equal(letter && told(letter).error, 'POLLUX_HANDLER_TIMEOUT')
   })
 
   test('without dead letters stops its partition after its attempts', async () => {
@@ -240,7 +250,7 @@ describe('with a store', () => {
     await using runtime = await testRuntime(service)
     const of = (value: string, id: string) => input.message({ key: 'k', value, headers: { id } })
     await runtime.send(of('one', 'e1'), of('bad', 'e2'), of('two', 'e3'), of('bad', 'e2'))
-    await settled(runtime)
+    await settledInTime(runtime)
     assert.equal(await runtime.state(service, 'k'), 2)
     assert.deepEqual(
       (await runtime.messages(output)).map(({ value }) => value),

@@ -38,6 +38,15 @@ gate('what is kept is known to open, expire and late', {
   key: (message) => (message.topic === 'prices' ? `${message.value.amount}` : message.value),
 })
 
+gate('a limit is a number', {
+  facts,
+  table: 'gates',
+  db: postgresTransaction,
+  // @ts-expect-error: not a duration
+  maxOpen: '1d',
+  open() {},
+})
+
 gate('outputs are declared', {
   facts,
   outputs: [ready],

@@ -17,7 +17,7 @@ const moments: Readonly<Record<CrashMoment, string>> = {
 /** An explanation for people. `store` is the one that the configuration names, when the service needs one. */
 export function explanationText(explanation: Explanation, store: string | null): string {
   const { service, guarantee, inputs, outputs, order, idempotency, state, publish } = explanation
-  const { fence, outsideReset, schedule } = explanation
+  const { fence, outsideReset, failures, schedule } = explanation
   const kept = store === null ? state.meaning : `${state.meaning} Here it is ${store}.`
   return [
     escapeControls(service),
@@ -31,6 +31,7 @@ export function explanationText(explanation: Explanation, store: string | null):
     labelled('publish', chosen(publish)),
     labelled('fence', chosen(fence)),
     labelled('outside reset', chosen(outsideReset)),
+    labelled('failures', chosen(failures)),
     ...(schedule === null ? [] : [labelled('schedule', chosen(schedule))]),
     '',
     ...crashLines(explanation),

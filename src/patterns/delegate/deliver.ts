@@ -24,8 +24,8 @@ export interface DeliveryParts<R> {
 /**
  * Calls until it succeeds, and waits in between as long as it takes. Meanwhile the handler is in work and nothing else: fetching
  * stops when enough handlers wait, and the group membership is kept.
- * @throws POLLUX_NOT_RETRYABLE for what is refused for good; POLLUX_RETRY_LATER when its attempts are used up, it would have to
- * wait for too long, or its partition is given up.
+ * @throws POLLUX_NOT_RETRYABLE for what is refused for good, and when its attempts are used up; POLLUX_RETRY_LATER when it
+ * would have to wait for too long, or its partition is given up.
  */
 export async function deliver<R>(parts: DeliveryParts<R>): Promise<R> {
   const { barrier, context } = parts
@@ -108,9 +108,8 @@ async function afterFailure<R>(
   if (kind === 'permanent')
     throw new NonRetryableError(`The call was refused: ${text}`, { cause: error })
   if (failures >= attempts)
-    throw new RetryableError(`The call failed ${failures} times, at last: ${text}`, {
+    throw new NonRetryableError(`The call failed ${failures} times, at last: ${text}`, {
       cause: error,
-      ...(after > 0 ? { after } : {}),
     })
   if (after > longestWait) throw askedTooMuch(after, error)
   const wait = backoffWait(backoff, attempt, clock.random())
