@@ -4,18 +4,20 @@ import type pg from 'pg'
 import { type GateDatabase, GateTable } from '../../src/patterns/gate/table.ts'
 import { postgres } from '../../src/postgres/index.ts'
 import { address, ask, freshName, newClient } from '../postgres/server.ts'
-import { gateCases } from './gate-cases.ts'
+import { gateCases, roomCase } from './gate-cases.ts'
 
 const schema = freshName()
 
 before(() => ask(`create schema ${schema}`))
 after(() => ask(`drop schema if exists ${schema} cascade`))
 
-gateCases('PostgreSQL', () => ({
+const database = () => ({
   store: () => postgres({ connectionString: address(), schema }),
   ask,
   schema,
-}))
+})
+gateCases('PostgreSQL', database)
+roomCase('PostgreSQL', database)
 
 test('an account that may make no tables is told what somebody else has to run', async () => {
   const role = freshName()
