@@ -1,9 +1,10 @@
 /**
  * Compares Pollux with what a team would write otherwise; README.md says what each benchmark does.
  *
- *   npm run bench -- [consume] [relay] [store] [sidecar] [latency] [pglite] [--rounds 5]        N=200000 messages
+ *   npm run bench -- [consume] [relay] [store] [sidecar] [gate] [latency] [pglite] [--rounds 5]        N=200000 messages
  */
 import { parseArgs } from 'node:util'
+import { measureGates } from './gate/gate.ts'
 import { compareLatencies } from './latency/latency.ts'
 import { compareLoops } from './loops/loops.ts'
 import { comparePglite } from './pglite/pglite.ts'
@@ -16,6 +17,7 @@ const benchmarks: Readonly<Record<string, (rounds: number | undefined) => Promis
   relay: (rounds = 5) => compareLoops('relay', messages(200_000), rounds),
   store: (rounds = 5) => compareStores(messages(200_000), rounds),
   sidecar: (rounds = 5) => compareSidecars(messages(200_000), rounds),
+  gate: (rounds = 3) => measureGates(messages(150_000), rounds),
   latency: (rounds = 1) => compareLatencies(Number(values.seconds), rounds),
   pglite: (rounds = 3) => comparePglite(messages(50_000), rounds),
 }

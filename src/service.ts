@@ -46,6 +46,8 @@ export interface HandlerContext {
    * until what it returns is called. `what` is one of a few fixed texts, too; it is shown in `readiness.waitingFor`.
    */
   readonly waiting: (what: string) => () => void
+  /** Sets one that goes up and down: how much there is of something now. Names are few and fixed, too. */
+  readonly gauge: (name: string, value: number) => void
 }
 
 /** `context` of a handler whose service declares `state`. */
@@ -322,7 +324,7 @@ function checkTogether(service: Service, problems: Problems): void {
     )
 }
 
-const contextNames = ['log', 'signal', 'stopping', 'clock', 'count', 'state']
+const contextNames = ['log', 'signal', 'stopping', 'clock', 'count', 'gauge', 'state']
 
 function checkUses(uses: unknown, problems: Problems): void {
   if (typeof uses !== 'object' || uses === null)

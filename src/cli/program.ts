@@ -4,6 +4,7 @@ import { PolluxError } from '../errors.ts'
 import type { CommandDeclaration } from './command.ts'
 import { consumeCommand } from './commands/consume.ts'
 import { explainCommand } from './commands/explain.ts'
+import { gateCommand } from './commands/gate.ts'
 import { groupCommand } from './commands/group.ts'
 import { groupsCommand } from './commands/groups.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -18,6 +19,7 @@ export const commands: readonly CommandDeclaration[] = [
   runCommand,
   explainCommand,
   migrateCommand,
+  gateCommand,
   produceCommand,
   consumeCommand,
   topicsCommand,

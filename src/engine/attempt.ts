@@ -25,6 +25,8 @@ export interface AttemptParts {
   count(name: string, by: number): void
   /** A handler waits, until the result is called. */
   waiting(what: string): () => void
+  /** A handler has measured something. */
+  gauge(name: string, value: number): void
 }
 
 /** What an attempt comes to when its message is older than what its key has. */
@@ -197,5 +199,9 @@ class Context implements HandlerContext {
 
   get waiting(): HandlerContext['waiting'] {
     return (what) => this.#parts.waiting(what)
+  }
+
+  get gauge(): HandlerContext['gauge'] {
+    return (name, value) => this.#parts.gauge(name, value)
   }
 }

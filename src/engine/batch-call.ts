@@ -77,13 +77,14 @@ class BatchContext implements HandlerContext {
   readonly clock: Clock
   readonly count: HandlerContext['count']
   readonly waiting: HandlerContext['waiting']
+  readonly gauge: HandlerContext['gauge']
   readonly #given: readonly Decoded[]
   readonly #limit: TimeLimit | undefined
   #signal: AbortSignal | undefined
   #stopping: AbortSignal | undefined
 
   constructor(
-    { logger, clock, count, waiting }: AttemptParts,
+    { logger, clock, count, gauge, waiting }: AttemptParts,
     given: readonly Decoded[],
     limit: TimeLimit | undefined,
   ) {
@@ -92,6 +93,7 @@ class BatchContext implements HandlerContext {
     this.clock = clock
     this.count = (name, by = 1) => count(name, by)
     this.waiting = (what) => waiting(what)
+    this.gauge = (name, value) => gauge(name, value)
     this.#given = given
   }
 

@@ -17,8 +17,10 @@ export interface BatchRunParts {
   failed(work: Work, error: PolluxError): Fate
   /** It follows one that is not finished here. */
   dropped(work: Work): void
-  /** It follows one that is held. */
+  /** It follows one of its lane that is held. */
   behind(work: Work): void
+  /** What tells its lane from others of its partition. */
+  laneOf(work: Work): unknown
   /** It was not handled, as all is broken. */
   unfinished(work: Work): void
 }
@@ -29,8 +31,10 @@ export interface BatchRunParts {
  */
 export class BatchRun {
   readonly #parts: BatchRunParts
-  /** The first message of each that has failed and is no dead letter. */
-  readonly #failed = new Map<Partition, { readonly offset: number; readonly isHeld: boolean }>()
+  /** The first message of each that does not finish here, by its offset. */
+  readonly #failed = new Map<Partition, number>()
+  /** The lanes of each whose messages wait for one that is held. */
+  readonly #held = new Map<Partition, Set<unknown>>()
 
   constructor(parts: BatchRunParts) {
     this.#parts = parts
@@ -104,19 +108,24 @@ export class BatchRun {
     return !signal.aborted
   }
 
-  /** What follows a message that has failed comes again with it: from the broker, or where that one is held, from here. */
+  /** What follows a message that has failed comes again with it: from the broker, or where that one is held, in its lane. */
   #isDropped(work: Work): boolean {
-    const failed = this.#failed.get(work.partition)
-    if (failed === undefined || work.offset <= failed.offset) return false
-    if (failed.isHeld) this.#parts.behind(work)
-    else this.#parts.dropped(work)
+    const { partition, offset } = work
+    if (offset > (this.#failed.get(partition) ?? offset)) {
+      this.#parts.dropped(work)
+      return true
+    }
+    if (this.#held.get(partition)?.has(this.#parts.laneOf(work)) !== true) return false
+    this.#parts.behind(work)
     return true
   }
 
   #fail(work: Work, error: PolluxError): void {
     const fate = this.#parts.failed(work, error)
-    if (fate !== 'letter')
-      this.#failed.set(work.partition, { offset: work.offset, isHeld: fate === 'held' })
+    if (fate === 'over') this.#failed.set(work.partition, work.offset)
+    if (fate !== 'held') return
+    const lanes = this.#held.get(work.partition) ?? new Set()
+    this.#held.set(work.partition, lanes.add(this.#parts.laneOf(work)))
   }
 
   #errorOf(work: Work, cause: unknown): PolluxError {

@@ -23,7 +23,7 @@ export interface BatchOutcomes
 export interface BatchParts {
   readonly attempts: AttemptParts
   readonly source: BatchSource
-  readonly lanes: Pick<Lanes, 'leave'>
+  readonly lanes: Pick<Lanes, 'leave' | 'keyOf'>
   readonly outcomes: BatchOutcomes
   readonly outage: Pick<Outage, 'mayStart'>
   readonly clock: Clock
@@ -73,7 +73,7 @@ export class Batches implements Starter {
   }
 
   async #run(works: readonly Work[], partitions: ReadonlySet<Partition>): Promise<void> {
-    const { attempts, clock, broken } = this.#parts
+    const { attempts, lanes, clock, broken } = this.#parts
     try {
       await new BatchRun({
         attempts,
@@ -84,6 +84,7 @@ export class Batches implements Starter {
         failed: (work, error) => this.#fail(work, error),
         dropped: (work) => this.#drop(work),
         behind: (work) => this.#parts.outcomes.behind(work),
+        laneOf: (work) => lanes.keyOf(work),
         unfinished: (work) => this.#drop(work),
       }).run(works)
     } catch (error) {

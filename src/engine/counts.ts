@@ -26,6 +26,8 @@ export interface ServiceCounts {
   failedRuns: number
   /** What its handlers count themselves by `context.count`, by name. */
   readonly own: Record<string, number>
+  /** What its handlers have measured by `context.gauge`, by name: up and down. */
+  readonly gauges: Record<string, number>
 }
 
 // So that a name made of a key or an id cannot fill the memory.
@@ -34,9 +36,21 @@ const mostNames = 100
 /** Adds to a number of a handler's own; what comes after too many names is counted as `other`. */
 export function countOwn(counts: Pick<ServiceCounts, 'own'>, name: string, by: number): void {
   const { own } = counts
-  const isCounted = Object.hasOwn(own, name) || Object.keys(own).length < mostNames
-  const under = isCounted ? name : 'other'
+  const under = nameIn(own, name)
   own[under] = (own[under] ?? 0) + by
+}
+
+/** Sets a number of a handler's own. */
+export function setGauge(
+  { gauges }: Pick<ServiceCounts, 'gauges'>,
+  name: string,
+  value: number,
+): void {
+  gauges[nameIn(gauges, name)] = value
+}
+
+function nameIn(numbers: Readonly<Record<string, number>>, name: string): string {
+  return Object.hasOwn(numbers, name) || Object.keys(numbers).length < mostNames ? name : 'other'
 }
 
 export function newCounts(service: string): ServiceCounts {
@@ -53,5 +67,6 @@ export function newCounts(service: string): ServiceCounts {
     outages: 0,
     failedRuns: 0,
     own: {},
+    gauges: {},
   }
 }

@@ -82,7 +82,7 @@ export class Lanes {
     if (this.#order === 'none') return false
     const busy = this.#lanesOf(work.partition)
     // Handlers that return at once leave no lane behind: then nobody needs to look at the key.
-    const lane = busy.size === 0 ? undefined : busy.get(this.#keyOf(work))
+    const lane = busy.size === 0 ? undefined : busy.get(this.keyOf(work))
     if (lane === undefined) return false
     lane.waiting ??= new Queue()
     lane.waiting.push(work)
@@ -121,7 +121,7 @@ export class Lanes {
       this.#insert(lane, work)
       return this.#pass(lane)
     }
-    const lane = this.#lanesOf(work.partition).get(this.#keyOf(work))
+    const lane = this.#lanesOf(work.partition).get(this.keyOf(work))
     if (lane === undefined) {
       this.enter(work)
       return this.#release(work)
@@ -135,7 +135,7 @@ export class Lanes {
   enter(work: Work): void {
     if (this.#order === 'none' || work.lane !== undefined) return
     const busy = this.#lanesOf(work.partition)
-    work.lane = { key: this.#keyOf(work), busy, holder: work, waiting: undefined }
+    work.lane = { key: this.keyOf(work), busy, holder: work, waiting: undefined }
     busy.set(work.lane.key, work.lane)
   }
 
@@ -195,7 +195,7 @@ export class Lanes {
   }
 
   /** Records without a key follow the order of their partition. */
-  #keyOf(work: Work): unknown {
+  keyOf(work: Work): unknown {
     // Kept, as it is asked for twice and a new text would be hashed anew.
     work.laneKey ??=
       this.#order === 'key' && work.raw.key !== null

@@ -5,7 +5,7 @@ import type { Logger } from '../ports/logger.ts'
 import type { StoreTransaction } from '../ports/store.ts'
 import type { Schedule, ScheduledContext } from '../schedule.ts'
 import type { Service } from '../service.ts'
-import { countOwn, type ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts, setGauge } from './counts.ts'
 import { asSentence } from './message.ts'
 import type { Partition } from './partition.ts'
 import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
@@ -133,7 +133,9 @@ export class Scheduler implements SliceContents {
     const { service, schedule, logger: log, clock, counts, waits } = this.#parts
     const count: ScheduledContext['count'] = (name, by = 1) => countOwn(counts, name, by)
     const waiting: ScheduledContext['waiting'] = (what) => waits.begin(what)
-    const context: ScheduledContext = { log, signal, stopping, clock, count, waiting, ...given }
+    const gauge: ScheduledContext['gauge'] = (name, value) => setGauge(counts, name, value)
+    const own = { log, signal, stopping, clock, count, gauge, waiting }
+    const context: ScheduledContext = { ...own, ...given }
     Object.assign(context, grant(service.uses, capability))
     return await schedule.run(context as never)
   }

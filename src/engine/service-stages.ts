@@ -18,7 +18,7 @@ import type { Service } from '../service.ts'
 import { Admission } from './admission.ts'
 import type { AttemptParts } from './attempt.ts'
 import { Claims } from './claims.ts'
-import { countOwn, type ServiceCounts } from './counts.ts'
+import { countOwn, type ServiceCounts, setGauge } from './counts.ts'
 import type { Starter } from './dispatcher.ts'
 import { type FailureStages, failureStages } from './failure-stages.ts'
 import { Housekeeping } from './housekeeping.ts'
@@ -234,6 +234,7 @@ export class ServiceStages {
       worked: () => this.#failures.outage.worked(),
       count: (name, by) => countOwn(counts, name, by),
       waiting: (what) => waits.begin(what),
+      gauge: (name, value) => setGauge(counts, name, value),
     }
   }
 

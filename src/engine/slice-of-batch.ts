@@ -14,7 +14,7 @@ import { type Filled, grant, type Slice, type SliceContents } from './slices.ts'
 export interface SliceOfBatchParts {
   readonly attempts: AttemptParts
   readonly source: BatchSource
-  readonly lanes: Pick<Lanes, 'leave'>
+  readonly lanes: Pick<Lanes, 'leave' | 'keyOf'>
   readonly outcomes: Pick<BatchOutcomes, 'skipped' | 'failed' | 'dropped' | 'behind'>
   readonly outage: Pick<Outage, 'mayStart'>
 }
@@ -59,6 +59,7 @@ export class SliceOfBatch implements SliceContents {
         back.add(work)
         outcomes.behind(work)
       },
+      laneOf: (work) => lanes.keyOf(work),
       unfinished: (work) => void done.push(work),
     }).run(works)
     for (const work of [...works, ...skipped]) if (!back.has(work)) lanes.leave(work)

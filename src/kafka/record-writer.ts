@@ -114,10 +114,11 @@ export class RecordWriter {
 
   /**
    * Waits until nothing is outstanding. `flush` sleeps in a thread until a report comes or its time is over, and
-   * for written records no report comes: so it is called with a short time first, which then grows.
+   * for written records no report comes: so it is called with a short time at first, for longer than most answers take.
    */
   async #acknowledged(): Promise<void> {
-    for (let slice = 1; ; slice = Math.min(10, slice + 1)) {
+    for (let slices = 0; ; slices += 1) {
+      const slice = slices < 8 ? 1 : Math.min(10, slices - 6)
       const error = await new Promise<unknown>((resolve) => this.#client.flush(slice, resolve))
       if (error === null || error === undefined) break
       if (errorNumber(error) !== kafkaErrors.timedOut)

@@ -6,7 +6,9 @@ import { defineService, type Service } from '../service.ts'
 import type { AnyTopic, Topic } from '../topic.ts'
 import { checkGate } from './gate/check.ts'
 import type { Facts, GateDefinition } from './gate/definition.ts'
+import { markGate } from './gate/gates.ts'
 import { gateOptions } from './gate/options.ts'
+import { Room, waitForRoom } from './gate/room.ts'
 import { type GateDatabase, GateTable } from './gate/table.ts'
 import { GateWork } from './gate/work.ts'
 
@@ -32,7 +34,12 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
   const problems = new Problems()
   const others = [...definitionNames, ...serviceNames]
   const plain = Object.entries(given).filter(([option]) => !others.includes(option))
-  const { timeout, forget } = readOptions(gateOptions, Object.fromEntries(plain), problems, others)
+  const { timeout, forget, maxOpen } = readOptions(
+    gateOptions,
+    Object.fromEntries(plain),
+    problems,
+    others,
+  )
   checkGate(given, problems)
   problems.throwIfAny(`Gate ${shown(name)} is wrong`)
   const { facts, outputs, db, key, open, late = 'ignore', expire } = given
@@ -40,26 +47,39 @@ export function gate<const F extends Facts, const O extends readonly AnyTopic[] 
     name: fact,
     isKept: keep !== undefined,
   }))
+  const table = new GateTable(given.table, columns, {
+    open: timeout !== undefined || maxOpen !== undefined,
+    ended: forget !== undefined,
+  })
   const work = new GateWork(
     { facts, open, late, expire, timeout },
-    new GateTable(given.table, columns),
+    table,
+    maxOpen === undefined ? undefined : new Room(table, maxOpen),
     key as ((message: Message) => unknown) | undefined,
     forget,
   )
   const { batch, start, outsideReset, deadLetter, retry, idempotency } = given
-  return defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(name, {
-    ...(batch === undefined ? {} : { batch }),
-    ...(start === undefined ? {} : { start }),
-    ...(outsideReset === undefined ? {} : { outsideReset }),
-    ...(deadLetter === undefined ? {} : { deadLetter }),
-    ...(retry === undefined ? {} : { retry }),
-    ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
-    ...(outputs === undefined ? {} : { outputs }),
-    inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],
-    uses: { db },
-    handleMany: (messages, context) => work.takeIn(messages, context),
-    ...(timeout === undefined && forget === undefined
-      ? {}
-      : { schedule: { run: (context) => work.tidy(context) } }),
-  })
+  const service = defineService<readonly FactTopic[], readonly AnyTopic[], never, never, Uses>(
+    name,
+    {
+      ...(batch === undefined ? {} : { batch }),
+      ...(start === undefined ? {} : { start }),
+      ...(outsideReset === undefined ? {} : { outsideReset }),
+      ...(deadLetter === undefined ? {} : { deadLetter }),
+      ...(maxOpen === undefined
+        ? retry === undefined
+          ? {}
+          : { retry }
+        : { retry: { ...retry, overrides: [waitForRoom, ...(retry?.overrides ?? [])] } }),
+      ...(idempotency === undefined ? {} : { idempotency: idempotency as 'natural' }),
+      ...(outputs === undefined ? {} : { outputs }),
+      inputs: [...new Set(Object.values(facts).map(({ topic }) => topic as FactTopic))],
+      uses: { db },
+      handleMany: (messages, context) => work.takeIn(messages, context),
+      ...(timeout === undefined && forget === undefined
+        ? {}
+        : { schedule: { run: (context) => work.tidy(context) } }),
+    },
+  )
+  return markGate(service, table)
 }

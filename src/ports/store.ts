@@ -209,4 +209,14 @@ export interface MigratableStore extends Store {
   migrate(options?: { readonly dryRun?: boolean }): Promise<readonly MigrationStep[]>
   /** How the tables differ from what this version needs, a sentence each; empty when they do not. */
   verify(): Promise<readonly string[]>
+  /**
+   * For looking at tables that services keep beside the store's: what `work` asks is one snapshot, in a transaction that
+   * cannot write. The store's own tables need not be there. Rejects as others do, and with what `work` rejects with.
+   */
+  read<T>(work: (db: Reading) => Promise<T>): Promise<T>
+}
+
+/** What runs SQL that reads; errors are the database's own. */
+export interface Reading {
+  query<Row extends object>(text: string, params?: readonly unknown[]): Promise<readonly Row[]>
 }

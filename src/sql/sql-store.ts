@@ -9,6 +9,7 @@ import type {
   Mark,
   MigratableStore,
   MigrationStep,
+  Reading,
   StoreTransaction,
   Unit,
 } from '../ports/store.ts'
@@ -16,12 +17,13 @@ import { acquire } from './acquire.ts'
 import { int4Array, int8Array, textArray } from './arrays.ts'
 import { commit } from './commit.ts'
 import { holds } from './holds.ts'
+import { inTransaction } from './in-transaction.ts'
 import { load } from './load.ts'
 import { checkMigrated, type MigrationTarget, migrate, pendingSteps } from './migrate.ts'
 import { postgresTransaction } from './postgres-transaction.ts'
 import { checkRights } from './rights.ts'
 import { readInteger } from './rows.ts'
-import type { SqlConnection } from './sql.ts'
+import type { Sql, SqlConnection } from './sql.ts'
 import { storeError } from './sql-errors.ts'
 import { beginTransaction } from './sql-transaction.ts'
 import { verify } from './verify.ts'
@@ -181,6 +183,16 @@ export class SqlStore implements MigratableStore {
 
   verify(): Promise<readonly string[]> {
     return this.#useUnopened((connection) => verify(connection, this.#target))
+  }
+
+  read<T>(work: (db: Reading) => Promise<T>): Promise<T> {
+    const reading = (sql: Sql): Reading => ({
+      query: async <Row extends object>(text: string, params?: readonly unknown[]) =>
+        (await sql.query(text, params)) as readonly Row[],
+    })
+    return this.#useUnopened((connection) =>
+      inTransaction(connection, (sql) => work(reading(sql)), 'repeatable read read only'),
+    )
   }
 
   close(): Promise<void> {

@@ -51,6 +51,7 @@ function attemptOf(service: Service, work: Work): Attempt {
       worked() {},
       stale() {},
       count() {},
+      gauge() {},
       waiting: () => () => {},
     },
     work,

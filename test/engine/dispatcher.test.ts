@@ -37,6 +37,7 @@ test('R7: a message that is skipped when its turn comes again leaves nothing of 
       clock: new ManualClock(),
       count() {},
       waiting: () => () => {},
+      gauge() {},
     },
     lanes,
     admission: { admit: () => 'skip' } as unknown as Admission,

@@ -10,7 +10,7 @@ export const priceSet = topic('price-set', { key: text, value: json(z.number()),
 export const rightsCleared = topic('rights-cleared', { key: text, value: text, create })
 export const books = topic('books', { key: text, value: text, create: { partitions: 1 } })
 
-const facts = {
+export const booksFacts = {
   text: fact(textReady),
   cover: fact(coverApproved),
   price: fact(priceSet, { keep: ({ value }) => value }),
@@ -18,12 +18,12 @@ const facts = {
 }
 
 /** What the tests of a gate may choose. */
-export type BooksOptions = Partial<GateDefinition<typeof facts, readonly [typeof books]>>
+export type BooksOptions = Partial<GateDefinition<typeof booksFacts, readonly [typeof books]>>
 
 /** A gate of four facts, which tells in `books` what became of each book. */
 export function booksGate(name: string, table: string, options: BooksOptions = {}): Service {
   return gate(name, {
-    facts,
+    facts: booksFacts,
     outputs: [books],
     table,
     db: postgresTransaction,

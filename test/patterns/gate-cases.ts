@@ -2,14 +2,23 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { milliseconds } from '../../src/duration.ts'
 import { embeddedBroker, sharedMemory } from '../../src/embedded/index.ts'
-import { fact, gate, run, text, topic } from '../../src/index.ts'
+import { fact, gate, gates, run, text, topic } from '../../src/index.ts'
 import { silent } from '../../src/ports/logger.ts'
 import { postgresTransaction } from '../../src/sql/postgres-transaction.ts'
 import { eventually, ManualClock, messagesOf, testRuntime } from '../../src/testing/index.ts'
 import { sendTo } from '../../src/testing/logs.ts'
 import type { OwnDatabase } from '../cases/own-sql.ts'
 import { kept } from '../engine/kept.ts'
-import { type BooksOptions, books, booksGate, factsOf } from './gate-books.ts'
+import {
+  type BooksOptions,
+  books,
+  booksGate,
+  coverApproved,
+  factsOf,
+  priceSet,
+  rightsCleared,
+  textReady,
+} from './gate-books.ts'
 
 /** The numbered cases of a gate, on a database. */
 export function gateCases(name: string, database: () => OwnDatabase): void {
@@ -20,6 +29,7 @@ export function gateCases(name: string, database: () => OwnDatabase): void {
   anyOrder(name, database, table)
   anyPartition(name, database, table)
   deadlines(name, database, table)
+  looking(name, database, table)
 }
 
 function twoAtOnce(name: string, database: () => OwnDatabase, table: () => string): void {
@@ -187,6 +197,117 @@ function deadlines(name: string, database: () => OwnDatabase, table: () => strin
     await after.settled()
     const told = (await after.messages(books)).map(({ value }) => value)
     assert.deepEqual(told, ['no rights; price 12'])
+  })
+}
+
+function looking(name: string, database: () => OwnDatabase, table: () => string): void {
+  test(`gates() says which gates wait and for what, and what a key's row says; ${name}`, async () => {
+    const { store, ask } = database()
+    const service = booksGate('looked-at', table(), { timeout: '2h' })
+    const looking_ = gates(service, { query: ask })
+    await assert.rejects(looking_.waiting(), { code: 'POLLUX_TABLE_INVALID' })
+    await using runtime = await testRuntime(service, { store: store() })
+    const start = runtime.clock.now()
+    const [words, cover, price, rights] = factsOf('a')
+    await runtime.send(words, price)
+    await runtime.settled()
+    await runtime.clock.advance(milliseconds('1h'))
+    await runtime.send(cover, ...factsOf('b').slice(1), ...factsOf('c'))
+    await runtime.settled()
+    const now = runtime.clock.now()
+    const waiting = async (filter: Parameters<typeof looking_.waiting>[0]) =>
+      (await looking_.waiting(filter)).map(({ key, missing }) => [key, ...missing])
+    const [a, b] = [
+      ['a', 'rights'],
+      ['b', 'text'],
+    ]
+    assert.deepEqual(await waiting({}), [a, b])
+    assert.deepEqual(await waiting({ missing: 'text' }), [b])
+    assert.deepEqual(await waiting({ limit: 1 }), [a])
+    assert.deepEqual(await waiting({ olderThan: '3650d' }), [])
+    assert.deepEqual(await looking_.find('a'), {
+      key: 'a',
+      stage: 'waiting',
+      missing: ['rights'],
+      since: start,
+      openedAt: null,
+      expiresAt: start + milliseconds('2h'),
+      expiredAt: null,
+      facts: [
+        { name: 'text', cameAt: start, payload: undefined },
+        { name: 'cover', cameAt: now, payload: undefined },
+        { name: 'price', cameAt: start, payload: 12 },
+        { name: 'rights', cameAt: null, payload: undefined },
+      ],
+    })
+    await runtime.send(rights)
+    await runtime.settled()
+    const { stage, openedAt } = (await looking_.find('a')) ?? {}
+    assert.deepEqual([stage, openedAt], ['opened', now])
+    assert.equal(await looking_.find('nobody'), undefined)
+  })
+}
+
+/** Takes its time on PGlite, which has nothing of its own to do here. */
+export function roomCase(name: string, database: () => OwnDatabase): void {
+  const table = (): string => `${database().schema}.full`
+
+  test(`while as many gates wait as may, their facts go through, those of other keys wait, and none is lost; ${name}`, async () => {
+    const { store, ask } = database()
+    const broker = kept(embeddedBroker())
+    const lines: string[] = []
+    const log = (_: object, message: string): void => void lines.push(message)
+    const logger = { debug() {}, info: log, warn: log, error: log }
+    const start = () =>
+      testRuntime(booksGate('full', table(), { maxOpen: 3, timeout: '30d' }), {
+        broker,
+        store: store(),
+        logger,
+      })
+    let runtime = await start()
+    const number = (of: string): number => runtime.counts[0]?.own[of] ?? 0
+    const open = async (): Promise<number> =>
+      Number((await ask(`select count(*) as n from ${table()} where opened_at is null`))[0]?.['n'])
+    const keys = Array.from({ length: 12 }, (_, index) => `${index}`)
+    // All on one partition, so that those that wait are in front of the others.
+    await runtime.send(...keys.map((key) => textReady.message({ key, value: '', partition: 0 })))
+    await eventually('three wait', async () => (await open().catch(() => 0)) === 3)
+    for (let second = 0; second < 5; second += 1) await runtime.clock.advance(1_000)
+    assert.equal(await open(), 3)
+    assert.equal(runtime.counts[0]?.gauges['gate_open'], 3)
+    await runtime.stop()
+    runtime = await start()
+    const rest = (key: string) => [
+      coverApproved.message({ key, value: '' }),
+      // Behind those that wait.
+      textReady.message({ key, value: '', partition: 0 }),
+      priceSet.message({ key, value: 1 }),
+      rightsCleared.message({ key, value: '' }),
+    ]
+    await runtime.send(...rest('1'))
+    await eventually('a gate opens, and another one takes its place', async () => {
+      await runtime.clock.advance(1_000)
+      return number('opened') === 1 && number('begun') === 1
+    })
+    await runtime.send(...keys.filter((key) => key !== '1').flatMap(rest))
+    await eventually('all are open', async () => {
+      assert.ok((await open()) <= 3)
+      await runtime.clock.advance(1_000)
+      return number('opened') === keys.length
+    })
+    await runtime.settled()
+    const opened = (await runtime.messages(books)).map(({ key }) => key)
+    assert.deepEqual(opened.toSorted(), keys.toSorted())
+    await runtime.clock.advance(20_000)
+    await runtime.send(textReady.message({ key: '1', value: '' }))
+    await runtime.settled()
+    await runtime.stop()
+    const [full, room_] = [/^as many gates wait as maxOpen/, /^there is room/]
+    assert.deepEqual(
+      lines.flatMap((line) => (full.test(line) ? ['full'] : room_.test(line) ? ['room'] : [])),
+      ['full', 'full', 'room'],
+      'once in each life, and once at the end',
+    )
   })
 }
 

@@ -8,18 +8,20 @@ import { systemClock } from '../../src/system-clock.ts'
 import { eventually } from '../../src/testing/index.ts'
 import { address, ask, freshName, newClient } from '../postgres/server.ts'
 import { books } from './gate-books.ts'
-import { gateCases } from './gate-cases.ts'
+import { gateCases, roomCase } from './gate-cases.ts'
 
 const schema = freshName()
 
 before(() => ask(`create schema ${schema}`))
 after(() => ask(`drop schema if exists ${schema} cascade`))
 
-gateCases('PostgreSQL', () => ({
+const database = () => ({
   store: () => postgres({ connectionString: address(), schema }),
   ask,
   schema,
-}))
+})
+gateCases('PostgreSQL', database)
+roomCase('PostgreSQL', database)
 
 test('an account that may make no tables is told what somebody else has to run', async () => {
   const role = freshName()
@@ -29,7 +31,7 @@ test('an account that may make no tables is told what somebody else has to run',
   try {
     await client.query(`set role ${role}`)
     const table = new GateTable(`${schema}.forbidden`, [{ name: 'paid', isKept: true }])
-    const prepare = () => table.prepare(databaseOf(client))
+    const prepare = () => table.prepare(databaseOf(client), {})
     await assert.rejects(prepare(), ({ code, found, hint }) => {
       assert.deepEqual(
         [code, found],
@@ -38,7 +40,7 @@ test('an account that may make no tables is told what somebody else has to run',
       assert.match(hint, /create table if not exists .*"paid_payload" jsonb/s)
       return true
     })
-    for (const statement of table.statements) await ask(statement)
+    await ask(table.shape.statement)
     await prepare()
   } finally {
     await client.end()
@@ -52,7 +54,7 @@ test('members that make the same table at the same time all find it', async () =
   const prepared = clients.map(async (client) => {
     const table = new GateTable(`${schema}.at_once`, [{ name: 'paid', isKept: false }])
     await client.query('begin')
-    await table.prepare(databaseOf(client))
+    await table.prepare(databaseOf(client), {})
     await client.query('commit')
   })
   await Promise.all(prepared)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defineService, text, topic } from '../../src/index.ts'
-import { testRuntime } from '../../src/testing/index.ts'
+import { eventually, testRuntime } from '../../src/testing/index.ts'
 import { deadLettersOf, told } from './dead-letters.ts'
 import { settledInTime } from './settled-in-time.ts'
 
@@ -97,4 +97,30 @@ test('outputs, offset and dead letter are one transaction where the service publ
     ['a', 'b'],
   )
   assert.equal((await deadLettersOf(runtime.broker, 'service')).length, 1)
+})
+
+test('in a batch, what is held keeps the later ones of its key from their turn, and no others of its partition', async () => {
+  let isReady = false
+  const handled: string[] = []
+  const service = defineService('service', {
+    inputs: [input],
+    retry: { attempts: 1_000 },
+    handleMany: (messages) =>
+      messages.map((message) => {
+        if (message.key === 'held' && !isReady) return { message, error: new Error('not yet') }
+        handled.push(message.value)
+        return { message }
+      }),
+  })
+  await using runtime = await testRuntime(service)
+  await runtime.send(
+    ...['held', 'a', 'held', 'b', 'held', 'a'].map((key, n) =>
+      input.message({ key, value: `${n}`, partition: 0 }),
+    ),
+  )
+  await eventually('the others are handled, without a wait', () => handled.length === 3)
+  assert.deepEqual(handled.splice(0), ['1', '3', '5'])
+  isReady = true
+  await settledInTime(runtime)
+  assert.deepEqual(handled, ['0', '2', '4'])
 })

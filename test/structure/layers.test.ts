@@ -59,7 +59,17 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   cli: {
     files: ['src/cli/**'],
-    imports: [...inner, ...adapters, 'index', 'run', 'clock', 'admin', 'telemetry', 'cli config'],
+    imports: [
+      ...inner,
+      ...adapters,
+      'patterns',
+      'index',
+      'run',
+      'clock',
+      'admin',
+      'telemetry',
+      'cli config',
+    ],
   },
 }
 

@@ -1,6 +1,6 @@
 // Checked by the compiler alone: each refusal below is an error if the compiler accepts it.
 import { z } from 'zod'
-import { fact, gate, json, text, topic } from '../../src/index.ts'
+import { fact, gate, gates, json, type Service, text, topic } from '../../src/index.ts'
 import { postgresTransaction } from '../../src/postgres/index.ts'
 import type { Equal, Expect } from './expect.ts'
 
@@ -38,6 +38,15 @@ gate('what is kept is known to open, expire and late', {
   key: (message) => (message.topic === 'prices' ? `${message.value.amount}` : message.value),
 })
 
+gate('a limit is a number', {
+  facts,
+  table: 'gates',
+  db: postgresTransaction,
+  // @ts-expect-error: not a duration
+  maxOpen: '1d',
+  open() {},
+})
+
 gate('outputs are declared', {
   facts,
   outputs: [ready],
@@ -57,3 +66,16 @@ gate('what is not kept is not there', {
 
 // @ts-expect-error: a table is needed
 gate('no table', { facts, db: postgresTransaction, open() {} })
+
+declare const service: Service
+declare const pool: { query(text: string, params: unknown[]): Promise<{ readonly rows: object[] }> }
+
+const found = await gates(service, pool).find('key')
+checked<Expect<Equal<NonNullable<typeof found>['stage'], 'waiting' | 'opened' | 'expired'>>>()
+void gates(service, pool).waiting({ missing: 'price', olderThan: '3h', limit: 10 })
+
+// @ts-expect-error: no duration
+void gates(service, pool).waiting({ olderThan: '3 hours' })
+
+// @ts-expect-error: a service, not its name
+gates('publishing', pool)

@@ -1,8 +1,8 @@
 import type { Capability } from '../../capability.ts'
 import { shown } from '../../errors.ts'
 import type { Problems } from '../../options.ts'
+import { ownColumns } from './columns.ts'
 import type { AnyFact } from './fact.ts'
-import { ownColumns } from './table.ts'
 
 // PostgreSQL cuts names off after 63 bytes, and ours have endings such as `_payload`.
 const legalName = /^[A-Za-z_][A-Za-z0-9_]{0,49}$/

@@ -54,6 +54,8 @@ export interface GateDefinition<F extends Facts, O extends readonly AnyTopic[]>
     missing: readonly (keyof F & string)[],
     facts: Partial<Kept<F>>,
   ) => Result<O>
+  /** How many gates may wait at once; facts that would begin one more wait until there is room. Default: no limit. */
+  readonly maxOpen?: number
   /** How long after its end a gate's row is removed; a fact that comes then begins a new one. Default: never. */
   readonly forget?: Duration
   readonly idempotency?: Exclude<Idempotency<FactMessage<F>>, { readonly by: 'version' }>

@@ -53,9 +53,18 @@ export async function arrive(
   note(row, index, kept, now)
   if (!isComplete(row)) return outputs
   row.openedAt = now
-  count('opened')
-  outputs.push(...listed(await rules.open(row.key, keptOf(rules, row))))
+  outputs.push(...(await open(rules, row, moment)))
   return outputs
+}
+
+/** Opens a gate that all facts have come for. */
+export async function open(
+  rules: Rules,
+  row: Pick<Row, 'key' | 'kept'>,
+  { count }: Pick<Moment, 'count'>,
+): Promise<readonly OutputMessage[]> {
+  count('opened')
+  return listed(await rules.open(row.key, keptOf(rules, row)))
 }
 
 /** Ends a gate that has waited too long. */
@@ -93,9 +102,13 @@ async function comeLate(
   return listed(await rules.late(row.key, { fact, after, facts: keptOf(rules, row) }))
 }
 
-function keptOf({ facts }: Rules, row: Row): Record<string, unknown> {
+/** Without `came`, all of them have. */
+function keptOf(
+  { facts }: Rules,
+  { came, kept }: Pick<Row, 'kept'> & Partial<Row>,
+): Record<string, unknown> {
   const entries = Object.entries(facts).map(([name, { keep }], index) =>
-    keep === undefined || row.came[index] === null ? [] : [[name, row.kept[index]] as const],
+    keep === undefined || came?.[index] === null ? [] : [[name, kept[index]] as const],
   )
   return Object.fromEntries(entries.flat())
 }

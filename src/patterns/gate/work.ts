@@ -3,8 +3,10 @@ import type { Message } from '../../message.ts'
 import type { ScheduledContext } from '../../schedule.ts'
 import type { HandlerContext, MessageResult } from '../../service.ts'
 import type { AnyTopic, OutputMessage } from '../../topic.ts'
+import { Brought } from './brought.ts'
+import type { Room } from './room.ts'
 import type { Row } from './row.ts'
-import { type Arrival, arrive, deadline, expire, type Rules } from './rules.ts'
+import { type Arrival, arrive, deadline, expire, type Moment, open, type Rules } from './rules.ts'
 import type { GateDatabase, GateTable } from './table.ts'
 
 // How many gates one scheduled run ends or forgets: messages wait for its transaction.
@@ -18,17 +20,20 @@ interface Db {
 export class GateWork {
   readonly #rules: Rules
   readonly #table: GateTable
+  readonly #room: Room | undefined
   readonly #keyOf: (message: Message) => unknown
   readonly #forget: number | undefined
 
   constructor(
     rules: Rules,
     table: GateTable,
+    room: Room | undefined,
     keyOf: ((message: Message) => unknown) | undefined,
     forget: number | undefined,
   ) {
     this.#rules = rules
     this.#table = table
+    this.#room = room
     this.#keyOf = keyOf ?? (({ key }) => key)
     this.#forget = forget
   }
@@ -36,40 +41,93 @@ export class GateWork {
   /** Takes in what has come. A gate opens in the message that completes it, whatever else of its key is in the batch. */
   async takeIn<M extends Message>(
     messages: readonly M[],
-    { db, clock, count }: HandlerContext & Db,
+    { db, clock, count, gauge, log }: HandlerContext & Db,
   ): Promise<readonly MessageResult<M, AnyTopic>[]> {
-    const now = clock.now()
-    const brought = messages.map((message) => ({ message, ...this.#broughtBy(message) }))
-    const keys = brought.flatMap(({ key }) => (key === undefined ? [] : [key]))
-    if (keys.length === 0) return messages.map((message) => ({ message }))
-    await this.#table.prepare(db)
+    const moment = { now: clock.now(), count: this.#counting(count) }
+    const brought = messages.map((message) => new Brought(message, this.#broughtBy(message)))
+    const first = new Map<string, Brought<M>>()
+    for (const one of brought)
+      if (one.key !== undefined && !first.has(one.key)) first.set(one.key, one)
+    if (first.size > 0) {
+      await this.#table.prepare(db, log)
+      const refused = await this.#room?.refused(db, [...first.keys()], { now: moment.now, log })
+      // The others come again at once without those, as what was written beside a failure is taken back.
+      if (refused !== undefined && refused.size > 0)
+        return brought.map(({ message, key = '' }) =>
+          refused.has(key) ? { message, error: this.#room?.error } : { message },
+        )
+      await this.#takeFirst(db, first, moment)
+      await this.#takeOthers(
+        db,
+        brought.filter(({ left }) => left.length > 0),
+        moment,
+      )
+    }
+    if (this.#room !== undefined) gauge('gate_open', this.#room.open)
+    return brought.map(({ message, outputs, error }) => ({ message, outputs, error }))
+  }
+
+  #counting(count: HandlerContext['count']): Moment['count'] {
+    return (name) => {
+      count(name)
+      this.#room?.note(name)
+    }
+  }
+
+  /** The first fact of each key, unless its gate was at its end: then it is left. */
+  async #takeFirst(
+    db: GateDatabase,
+    first: ReadonlyMap<string, Brought<Message>>,
+    moment: Moment,
+  ): Promise<void> {
+    const { now, count } = moment
+    const arrivals = [...first].map(([key, { left }]) => ({ key, ...(left[0] as Arrival) }))
     const expiresAt = deadline(this.#rules, now)
-    const rows = await this.#table.take(db, [...new Set(keys)], expiresAt)
+    const taken = await this.#table.arrivals.store(db, arrivals, now, expiresAt)
+    for (const [key, brought] of first) {
+      const one = taken.get(key)
+      if (one === undefined) continue
+      brought.left.shift()
+      if (!one.isNew) count('repeated')
+      else if (one.isOnly) count('begun')
+      const { completed: kept } = one
+      if (kept !== undefined)
+        await brought.add(() => open(this.#rules, { key, kept: [...kept] }, moment))
+    }
+  }
+
+  /** Later facts of the same keys, and those of gates at their end: by the rules, one after the other. */
+  async #takeOthers(
+    db: GateDatabase,
+    brought: readonly Brought<Message>[],
+    moment: Moment,
+  ): Promise<void> {
+    if (brought.length === 0) return
+    const rows = await this.#table.locked(db, [...new Set(brought.map(({ key = '' }) => key))])
     const byKey = new Map(rows.map((row) => [row.key, row]))
-    const results: MessageResult<M, AnyTopic>[] = []
-    for (const { message, key = '', arrivals } of brought) {
-      const outputs: OutputMessage[] = []
-      try {
-        for (const arrival of arrivals) {
-          // Each key that has arrivals was taken.
-          const row = byKey.get(key) as Row
-          outputs.push(...(await arrive(this.#rules, row, arrival, { now, count })))
-        }
-        results.push({ message, outputs })
-      } catch (error: unknown) {
-        results.push({ message, error })
-      }
+    for (const one of brought) {
+      // Each of them is there since the first of its facts at the latest.
+      const row = byKey.get(one.key ?? '') as Row
+      for (const arrival of one.left) await one.add(() => arrive(this.#rules, row, arrival, moment))
     }
     await this.#table.write(db, rows)
-    return results
   }
 
   /** Ends gates that have waited too long, and removes those that ended long ago: a part of them. */
-  async tidy({ db, now, count, again }: ScheduledContext & Db): Promise<readonly OutputMessage[]> {
-    await this.#table.prepare(db)
+  async tidy({
+    db,
+    now,
+    count,
+    gauge,
+    again,
+    log,
+  }: ScheduledContext & Db): Promise<readonly OutputMessage[]> {
+    await this.#table.prepare(db, log)
     const outputs: OutputMessage[] = []
     const rows = await this.#table.takeDue(db, now, slice)
-    for (const row of rows) outputs.push(...(await expire(this.#rules, row, { now, count })))
+    const moment = { now, count: this.#counting(count) }
+    for (const row of rows) outputs.push(...(await expire(this.#rules, row, moment)))
+    if (this.#room !== undefined) gauge('gate_open', this.#room.open)
     await this.#table.write(db, rows)
     const forgotten =
       this.#forget === undefined ? 0 : await this.#table.forget(db, now - this.#forget, slice)

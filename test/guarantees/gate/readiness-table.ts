@@ -17,8 +17,10 @@ export class ReadinessTable {
   }
 
   async make(): Promise<void> {
+    const { statement: table, indexes } = new GateTable(this.#name, facts).shape
     const statements = [
-      ...new GateTable(this.#name, facts).statements,
+      table,
+      ...indexes.map(({ statement }) => statement),
       `create table ${this.#name}_openings (key text, opened_at timestamptz)`,
       `create function ${this.#name}_opened() returns trigger language plpgsql as $$ begin
         if new.opened_at is not null and (tg_op = 'INSERT' or new.opened_at is distinct from old.opened_at) then
