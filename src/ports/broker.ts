@@ -119,6 +119,7 @@ export interface OutgoingRecord {
 export interface Refusal {
   /** Its place in the batch. */
   readonly index: number
+  /** POLLUX_RECORD_TOO_LARGE: a smaller one may be taken. POLLUX_TOPIC_UNKNOWN: its topic has gone. */
   readonly error: Error
 }
 

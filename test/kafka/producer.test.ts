@@ -29,7 +29,7 @@ it('a record that the topic finds too large is refused by its place, and the res
   const refusals = await producer.send([...batch.slice(0, 10), large, ...batch.slice(10)])
   assert.deepEqual(
     refusals.map(({ index, error }) => [index, PolluxError.is(error) && error.code]),
-    [[10, 'POLLUX_OUTPUT_REFUSED']],
+    [[10, 'POLLUX_RECORD_TOO_LARGE']],
   )
   const read = await readAll(topic, 30)
   assert.deepEqual(read.toSorted(), texts.toSorted())
@@ -69,7 +69,7 @@ it('check counts headers and keys, and agrees with send at the limit', async () 
   const fits = record(topic, { key: Buffer.alloc(99_000), value: Buffer.alloc(500_000), headers })
   const not = record(topic, { key: Buffer.alloc(101_000), value: Buffer.alloc(500_000), headers })
   assert.equal(producer.check(fits), undefined)
-  assert.ok(PolluxError.is(producer.check(not), 'POLLUX_OUTPUT_REFUSED'))
+  assert.ok(PolluxError.is(producer.check(not), 'POLLUX_RECORD_TOO_LARGE'))
   assert.deepEqual(
     (await producer.send([fits, not])).map(({ index }) => index),
     [1],

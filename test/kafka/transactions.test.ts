@@ -105,12 +105,12 @@ describe('a transaction', () => {
   it('with a record that the client finds too large is aborted, and says which', async () => {
     const { broker, input, output, member, producer } = await setUp()
     const large = record(output, { value: Buffer.alloc(1_100_000) })
-    assert.ok(PolluxError.is(producer.check(large), 'POLLUX_OUTPUT_REFUSED'))
+    assert.ok(PolluxError.is(producer.check(large), 'POLLUX_RECORD_TOO_LARGE'))
     const small = record(output, { text: 'a' })
     const elsewhere = record(uniqueName('nowhere'), { text: 'b' })
     const result = await producer.transact([small, large, elsewhere], [at(input, 1)], member)
     assert.deepEqual(codesOf(result), [
-      [1, 'POLLUX_OUTPUT_REFUSED'],
+      [1, 'POLLUX_RECORD_TOO_LARGE'],
       [2, 'POLLUX_TOPIC_UNKNOWN'],
     ])
     await mark(broker, output)
@@ -129,11 +129,11 @@ describe('a transaction', () => {
     const batch = [...small.slice(0, 10), large, ...small.slice(10), large]
     const result = await producer.transact(batch, [at(input, 1)], member)
     assert.deepEqual(codesOf(result), [
-      [10, 'POLLUX_OUTPUT_REFUSED'],
-      [31, 'POLLUX_OUTPUT_REFUSED'],
+      [10, 'POLLUX_RECORD_TOO_LARGE'],
+      [31, 'POLLUX_RECORD_TOO_LARGE'],
     ])
     assert.deepEqual(codesOf(await producer.transact([large], [at(input, 1)], member)), [
-      [0, 'POLLUX_OUTPUT_REFUSED'],
+      [0, 'POLLUX_RECORD_TOO_LARGE'],
     ])
     await mark(broker, output)
     assert.deepEqual(await readTexts(broker, output, 1), ['mark'])

@@ -198,11 +198,11 @@ export const logTests: readonly ContractTest[] = [
       const small = record(topic, { text: 'small' })
       assert.equal(producer.check(small), undefined)
       const checked = producer.check(large)
-      assert.ok(PolluxError.is(checked, 'POLLUX_OUTPUT_REFUSED'), String(checked))
+      assert.ok(PolluxError.is(checked, 'POLLUX_RECORD_TOO_LARGE'), String(checked))
       const refusals = await cluster.within('send', producer.send([large, small]))
       assert.deepEqual(
         refusals.map(({ index, error }) => [index, PolluxError.is(error) && error.code]),
-        [[0, 'POLLUX_OUTPUT_REFUSED']],
+        [[0, 'POLLUX_RECORD_TOO_LARGE']],
       )
       assert.deepEqual(texts(await cluster.read(beginnings(topic), 1)), ['small'])
     },
