@@ -15,6 +15,7 @@ import type { Position } from '../../../src/ports/broker.ts'
 import { eventually, ManualClock, memoryStore, within } from '../../../src/testing/index.ts'
 import { MemoryStoreData } from '../../../src/testing/memory-store.ts'
 import { watchedBroker } from '../../../src/testing/watched-broker.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import { MemoryTable } from '../../testing/transactional-memory-store.ts'
 import { faultyStore, type StoreFault } from '../faulty-store.ts'
 import { chanceOf, Pump } from '../pump.ts'
@@ -168,7 +169,13 @@ export class World {
 
   #service(planned: PlannedLife, life: Life, pump: Pump): Service {
     const { by, keeps, publish, concurrency } = this.plan
-    const definition = { inputs: [input, other], outputs: [output], publish, concurrency } as const
+    const definition = {
+      ...stopsAtFailure,
+      inputs: [input, other],
+      outputs: [output],
+      publish,
+      concurrency,
+    } as const
     const idempotency =
       by === 'version'
         ? { by, of: (message: { value: z.infer<typeof Event> }) => message.value.version }
