@@ -183,6 +183,8 @@ export const copying = defineService('${name}', {
   inputs: [input],
   outputs: [output],
   concurrency: 4,
+  deadLetter: false,
+  retry: { attempts: 1 },
   ${state ? 'state: bytes,' : ''}
   async handle(message, context) {
     const copy = output.message({ key: message.key, value: message.value })

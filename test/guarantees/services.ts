@@ -1,5 +1,6 @@
 import { defineService, type Service, text, topic } from '../../src/index.ts'
 import { postgresTransaction } from '../../src/postgres/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import type { Effect } from './effects.ts'
 
 /** The mechanisms of which each has a promise. */
@@ -76,6 +77,7 @@ function withOwnSql(settings: ServiceSettings): Service {
   const { group, output, common } = partsOf(settings)
   return defineService(group, {
     ...common,
+    ...(settings.failing === undefined ? {} : stopsAtFailure),
     uses: { db: postgresTransaction },
     async handle({ key, value }, { db }) {
       const effect = await begin(value, settings)
