@@ -2,6 +2,7 @@
 // `holds` never returns, `fails` fails at the value "bad". Prints `starting`, `running`, and the values it is given.
 import { defineService, run, text, topic } from '../../src/index.ts'
 import { kafka } from '../../src/kafka/index.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 export interface KafkaSettings {
   readonly brokers: readonly string[]
@@ -17,6 +18,7 @@ const {
   handler,
 } = JSON.parse(process.argv[2] ?? '{}') as KafkaSettings
 const service = defineService(group, {
+  ...stopsAtFailure,
   inputs: [topic(name, { key: text, value: text })],
   handle({ value }) {
     console.log(value)
