@@ -5,6 +5,7 @@ import { json, sidecar, text, topic } from '../../src/index.ts'
 import { mysqlTable } from '../../src/mysql/index.ts'
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { DatabaseProxy } from '../cases/outage/database-proxy.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { address, ask, freshName, server } from './server.ts'
 
 const database = freshName()
@@ -20,6 +21,7 @@ const things = topic('things', {
 function feed(table: string, port?: number) {
   const connectionString = address(database, port === undefined ? {} : { port: String(port) })
   return sidecar('feed', {
+    ...stopsAtFailure,
     input: things,
     target: mysqlTable({ connectionString, table }),
     key: { id: ({ key }) => key },

@@ -8,6 +8,7 @@ import { postgres, postgresTable, postgresTransaction } from '../../src/postgres
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { DatabaseProxy } from '../cases/outage/database-proxy.ts'
 import { address, ask, freshName } from '../postgres/server.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 
 const schema = freshName()
 before(() => ask(`create schema ${schema}`))
@@ -28,6 +29,7 @@ async function freshTable(): Promise<string> {
 
 function feed(target: Target, batch = 500) {
   return sidecar('feed', {
+    ...stopsAtFailure,
     input: things,
     target,
     key: { id: ({ key }) => key },
@@ -162,6 +164,7 @@ test('values that are unique may change hands within a batch, whatever the order
 test('by hand, what is written commits with the position', async () => {
   const table = await freshTable()
   const byHand = sidecar('by-hand', {
+    ...stopsAtFailure,
     input: things,
     uses: { db: postgresTransaction },
     async apply({ key, value }, { db, signal }) {

@@ -5,6 +5,7 @@ import { json, sidecar, text, topic } from '../../src/index.ts'
 import { postgresTable } from '../../src/postgres/index.ts'
 import { testRuntime } from '../../src/testing/index.ts'
 import { address, ask, freshName } from '../postgres/server.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { sidecarCases } from './sidecar/cases.ts'
 
 const schema = freshName()
@@ -58,6 +59,7 @@ test('columns of char(n) and bit(n), the key too, take all of what they are give
   const value = json(z.object({ curr: z.string(), flags: z.string() }))
   const items = topic('items', { key: text, value })
   const feed = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target: postgresTable({ connectionString: address(), table, versions: `${schema}.versions` }),
     key: { id: ({ key }) => key },

@@ -6,6 +6,7 @@ import { json, nullable, PolluxError, sidecar, text, topic } from '../../src/ind
 import { type RedisCacheOptions, redisCache } from '../../src/redis/index.ts'
 import { eventually, ManualClock, testRuntime } from '../../src/testing/index.ts'
 import { DatabaseProxy } from '../cases/outage/database-proxy.ts'
+import { stopsAtFailure } from '../stops-at-failure.ts'
 import { address, redisClient } from './server.ts'
 
 const prefix = `pollux_test_${randomUUID().slice(0, 8)}:`
@@ -34,6 +35,7 @@ function feed(options: Partial<RedisCacheOptions> = {}, version?: { readonly by:
   caches += 1
   const own = `${prefix}${caches}:`
   const service = sidecar('feed', {
+    ...stopsAtFailure,
     input: items,
     target: redisCache({ url: address, prefix: own, ...options }),
     key: { id: ({ key }) => key },
@@ -89,6 +91,7 @@ test('case 55: versions are compared exactly, and JSON has the numbers as they w
   const numbers = topic('numbers', { key: text, value: text, create: { partitions: 1 } })
   const own = `${prefix}exact:`
   const service = sidecar('feed', {
+    ...stopsAtFailure,
     input: numbers,
     target: redisCache({ url: address, prefix: own, as: 'json' }),
     key: { id: ({ key }) => key },
@@ -136,6 +139,7 @@ test('what a cache cannot do is told at once', () => {
   assert.throws(
     () =>
       sidecar('feed', {
+        ...stopsAtFailure,
         input: items,
         target: redisCache({ url: address, prefix, as: 'json' }),
         key: { id: ({ key }) => key },

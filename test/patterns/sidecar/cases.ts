@@ -11,6 +11,7 @@ import {
   topic,
 } from '../../../src/index.ts'
 import { testRuntime } from '../../../src/testing/index.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 import type { World } from './world.ts'
 
 const Item = z.object({
@@ -47,6 +48,7 @@ export function sidecarCases(world: World): void {
     test(`case 33: the last of one key stands, in batches of ${batch} (${world.name})`, async () => {
       const table = await itemTable()
       const feed = sidecar('feed', {
+        ...stopsAtFailure,
         input: items,
         target: world.target(table),
         key,
@@ -71,6 +73,7 @@ export function sidecarCases(world: World): void {
       test(`case 34: an older event changes nothing, the version ${where}, in batches of ${batch} (${world.name})`, async () => {
         const table = await itemTable()
         const feed = sidecar('feed', {
+          ...stopsAtFailure,
           input: items,
           target: world.target(table, { isNoting: true }),
           key,
@@ -105,6 +108,7 @@ export function sidecarCases(world: World): void {
     test(`case 36: an absent field leaves its column alone, null clears it, in batches of ${batch} (${world.name})`, async () => {
       const table = await itemTable()
       const feed = sidecar('feed', {
+        ...stopsAtFailure,
         input: items,
         target: world.target(table),
         key,
@@ -131,6 +135,7 @@ export function sidecarCases(world: World): void {
     test(`case 42: a tombstone deletes its row, known or not, in batches of ${batch} (${world.name})`, async () => {
       const table = await itemTable()
       const feed = sidecar('feed', {
+        ...stopsAtFailure,
         input: items,
         target: world.target(table),
         key,
@@ -157,6 +162,7 @@ export function sidecarCases(world: World): void {
       `id ${types.shortText} not null primary key, item ${types.shortText} not null, flavor ${types.text}`,
     )
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: items,
       target: world.target(table),
       key,
@@ -176,6 +182,7 @@ export function sidecarCases(world: World): void {
     const table = await itemTable()
     const keyless = topic('keyless', { key: nullable(text), value: nullable(json(Item)) })
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: keyless,
       target: world.target(table),
       key: { id: (message) => message.key },
@@ -196,6 +203,7 @@ export function sidecarCases(world: World): void {
     const texts = topic('texts', { key: text, value: json(z.object({ text: z.string() })) })
     const half = '\ud83d'
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: texts,
       target: world.target(table),
       key: { id: ({ key, value }) => (key === 'in the key' ? `${value.text}${half}` : key) },
@@ -223,7 +231,13 @@ export function sidecarCases(world: World): void {
 
   test(`case 44: one bad row of 500 stops its message alone, and names why (${world.name})`, async () => {
     const table = await itemTable()
-    const feed = sidecar('feed', { input: items, target: world.target(table), key, columns })
+    const feed = sidecar('feed', {
+      ...stopsAtFailure,
+      input: items,
+      target: world.target(table),
+      key,
+      columns,
+    })
     await using runtime = await testRuntime(feed)
     const log = Array.from({ length: 500 }, (_, index) =>
       index === 250
@@ -251,6 +265,7 @@ export function sidecarCases(world: World): void {
     )
     const exact = topic('exact', { value: text, key: text })
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: exact,
       target: world.target(table),
       key: { id: ({ key }) => BigInt(key) },
@@ -293,6 +308,7 @@ export function sidecarCases(world: World): void {
     const flavors = topic('flavors', { key: text, value: json(Item), create: { partitions: 1 } })
     const of = ({ value }: { readonly value: ItemValue }): number | undefined => value?.revision
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: [names, flavors],
       target: world.target(table),
       key,
@@ -321,6 +337,7 @@ export function sidecarCases(world: World): void {
   test(`a table that does not fit is told at the start, all at once (${world.name})`, async () => {
     const table = await world.create(`id ${types.shortText} not null, item ${types.text}`)
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: items,
       target: world.target(table),
       key,
@@ -342,6 +359,7 @@ export function sidecarCases(world: World): void {
       `id ${types.shortText} not null primary key, ${names.map((name) => `${quote(name)} ${types.text}`).join(', ')}`,
     )
     const feed = sidecar('feed', {
+      ...stopsAtFailure,
       input: items,
       target: world.target(table),
       key,
