@@ -8,6 +8,7 @@ import {
   text,
   topic,
 } from '../../../src/index.ts'
+import { stopsAtFailure } from '../../stops-at-failure.ts'
 
 const Thing = z.object({
   a: z.string().nullable().optional(),
@@ -27,7 +28,9 @@ export function feeders(
   name: string,
   targetFor: (table: (typeof tables)[number]) => Target,
 ): readonly Service[] {
+  // Processes end by refused rows, too, and what was refused comes again in the next one.
   const common = {
+    ...stopsAtFailure,
     input: thingsOf(name),
     key: { id: ({ key }: { readonly key: string }) => key },
     columns: { a: 'a', b: 'b' },
