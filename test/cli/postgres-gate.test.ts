@@ -20,7 +20,7 @@ describe('pollux gate', { concurrency: 2 }, () => {
       price_payload jsonb, opened_at timestamptz, expires_at timestamptz, expired_at timestamptz)`)
     await ask(`insert into ${table} values
       ('dune', now() - interval '3 h 10 min', null, null, null, now() + interval '6 d 21 h', null),
-      ('emma', null, now() - interval '50 s', '12.5', null, null, null),
+      ('emma', null, now() - interval '50 min 30 s', '12.5', null, null, null),
       ('ulysses', now() - interval '2 d', null, null, null, now() - interval '1 min', null),
       ('solaris', now() - interval '3 d', now() - interval '2 d', '9', now() - interval '2 d', null, null),
       ('ivanhoe', now() - interval '9 d', null, null, null, null, now() - interval '2 d'),
@@ -42,7 +42,7 @@ describe('pollux gate', { concurrency: 2 }, () => {
         'publishing | mended | | 9 d | never',
         'publishing | ulysses | price | 2 d | now, when its service looks',
         'publishing | dune | price | 3 h | in 6 d',
-        'publishing | emma | words | 50 s | never',
+        'publishing | emma | words | 50 min | never',
         '',
       ].map((line) => line.replace('| | ', '| ')),
     )

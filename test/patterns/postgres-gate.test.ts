@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import type pg from 'pg'
 import { fact, gate, type Service, text, topic } from '../../src/index.ts'
 import { type GateDatabase, GateTable } from '../../src/patterns/gate/table.ts'
+import { silent } from '../../src/ports/logger.ts'
 import { postgres, postgresTransaction } from '../../src/postgres/index.ts'
 import { systemClock } from '../../src/system-clock.ts'
 import { eventually } from '../../src/testing/index.ts'
@@ -110,7 +111,7 @@ class Member {
         return rows
       },
     }
-    const context = { db, clock: systemClock, count: () => {} }
+    const context = { db, clock: systemClock, count: () => {}, gauge: () => {}, log: silent }
     await this.client.query('begin')
     const results = await this.#service.handleMany?.(
       [{ topic: name, key }] as never,
